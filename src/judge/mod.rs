@@ -1,0 +1,1 @@
+//! The decision core: pure functions of model values.

@@ -1,0 +1,1 @@
+//! Nouns: plain data, each with its own text form.
