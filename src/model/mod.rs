@@ -1,1 +1,17 @@
 //! Nouns: plain data, each with its own text form.
+
+pub mod evidence;
+pub mod figure;
+pub mod gate;
+pub mod host;
+pub mod identity;
+pub mod judgement;
+pub mod metric;
+pub mod number;
+pub mod plan;
+pub mod quantity;
+pub mod record;
+pub mod sample;
+pub mod summary;
+pub mod text;
+pub mod unit;

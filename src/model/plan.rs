@@ -1,0 +1,116 @@
+//! A plan: the order of the processes and the rule of stopping, written before the first of them runs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::sample::{Arm, Cell, PerArm};
+
+/// Smallest and largest cap of a plan with looks, in blocks.
+pub const MAX_BLOCKS: std::ops::RangeInclusive<u32> = 2..=28;
+
+/// What the comparison is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Objective {
+    /// Catch slowdowns of the tolerance.
+    Gate,
+    /// Show a claimed gain.
+    Promote,
+}
+
+/// How blocks are oriented.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// ABBA, or BAAB where the block number has an odd number of one bits: 2^p blocks cancel every drift of degree up to p + 1 (Prouhet).
+    ThueMorse,
+    /// ABBA throughout: cancels linear drift, keeps a curved one and a slow first run of a block for ever.
+    Abba,
+}
+
+impl Order {
+    /// The orientation of a block, counted from 0.
+    pub const fn orientation(self, block: u32) -> Orientation {
+        match self {
+            Self::ThueMorse if block.count_ones() % 2 == 1 => Orientation::Baab,
+            Self::ThueMorse | Self::Abba => Orientation::Abba,
+        }
+    }
+}
+
+/// The order of the arms within one block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Orientation {
+    /// Base outside, candidate inside.
+    Abba,
+    /// Candidate outside, base inside.
+    Baab,
+}
+
+impl Orientation {
+    /// The arms in slot order.
+    pub const fn arms(self) -> [Arm; 4] {
+        match self {
+            Self::Abba => [Arm::A, Arm::B, Arm::B, Arm::A],
+            Self::Baab => [Arm::B, Arm::A, Arm::A, Arm::B],
+        }
+    }
+}
+
+/// What an inconclusive answer does to the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnInconclusive {
+    /// Exit 3.
+    Fail,
+    /// Exit 0; the outcome stays inconclusive.
+    Advisory,
+}
+
+/// The declared order of processes and rule of stopping.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// What the comparison is for.
+    pub objective: Objective,
+    /// How blocks are oriented.
+    pub order: Order,
+    /// The orientation of every block up to the cap; each cell runs them in this order.
+    pub blocks: Vec<Orientation>,
+    /// After how many valid blocks the rule is evaluated; empty until the cap is known.
+    pub looks: Vec<u32>,
+    /// What is measured: one cell a fixture.
+    pub cells: Vec<Cell>,
+    /// The declared cap in blocks, before the session's length cut it.
+    pub max_blocks: u32,
+    /// Exactly `max_blocks` blocks and a single look after the last.
+    pub fixed: bool,
+    /// False alarms where nothing got slower, over all buckets of the session.
+    pub alpha: f64,
+    /// Missed slowdowns of the tolerance, for each bucket.
+    pub beta: f64,
+    /// The slowdown that counts as none, in the tolerance's scale.
+    pub null_margin: f64,
+    /// Share of alpha and beta that the exact rank look at the cap keeps back.
+    pub rank_share: f64,
+    /// Smallest run-to-run noise that the engine believes, relative.
+    pub min_run_cv: f64,
+    /// Discarded processes per arm and cell before the first block.
+    pub warmup_runs: u32,
+    /// How many blocks may be voided before the answer is inconclusive.
+    pub max_void_blocks: u32,
+    /// Time limit of one process, in seconds.
+    pub timeout_s: f64,
+    /// Length limit of the session, in seconds.
+    pub max_session_s: f64,
+    /// What an inconclusive answer does to the exit code.
+    pub on_inconclusive: OnInconclusive,
+    /// The adapter that reads each process's output.
+    pub extract: String,
+    /// The argument vector of each arm, as given.
+    pub commands: PerArm<Vec<String>>,
+    /// The folder in which every process runs.
+    pub cwd: String,
+    /// `b3:` and the BLAKE3 of what [`super::record::plan_digest`] covers; empty until the plan is complete.
+    pub digest: String,
+}

@@ -1,0 +1,154 @@
+//! The record: everything that a judgement rests on, and the judgement, in one sealed line.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::evidence::Evidence;
+use super::gate::Gate;
+use super::host::Host;
+use super::identity::Identity;
+use super::judgement::Judgement;
+use super::plan::Plan;
+
+/// The record format's version.
+pub const VERSION: u32 = 1;
+
+/// Which program wrote the record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tool {
+    /// `gate`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// Which commit is the base, and how it was chosen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Base {
+    /// Commit id in hex; null where the base is a command and not a commit.
+    pub commit: Option<String>,
+    /// How it was chosen.
+    pub why: String,
+}
+
+/// What surrounds the comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Context {
+    /// The base arm's choice.
+    pub base: Base,
+    /// Which attempt at the same comparison this is, from 1.
+    pub attempt: u32,
+    /// Accepted noise bands of the measured buckets.
+    pub band: Vec<Value>,
+    /// Waivers that apply.
+    pub waivers: Vec<Value>,
+    /// What a reviewer must see: changed gates, changed harness.
+    pub banners: Vec<String>,
+    /// The baseline that was read; null where none was.
+    pub baseline: Option<Value>,
+    /// The command that repeats the measurement.
+    pub command: String,
+}
+
+/// Everything that a judgement rests on, and the judgement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Record {
+    /// The format's version.
+    pub version: u32,
+    /// Who wrote it.
+    pub tool: Tool,
+    /// `perf`.
+    pub kind: String,
+    /// When the plan was written, RFC 3339, UTC.
+    pub at: String,
+    /// What was declared.
+    pub gate: Gate,
+    /// In which order, and when to stop.
+    pub plan: Plan,
+    /// What was measured on what.
+    pub identity: Identity,
+    /// How fit the machine was.
+    pub host: Host,
+    /// What was measured.
+    pub evidence: Evidence,
+    /// What surrounds it.
+    pub context: Context,
+    /// What it says.
+    pub judgement: Judgement,
+    /// The signal that ended the run, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled: Option<String>,
+    /// Free labels.
+    pub labels: BTreeMap<String, String>,
+    /// Related records by relation.
+    pub links: BTreeMap<String, String>,
+    /// The seal of the ledger line before this one; set in ledgers.
+    pub prev: Option<String>,
+    /// `b3:` and the BLAKE3 of the canonical JSON without this field.
+    pub seal: String,
+}
+
+/// `b3:` and the BLAKE3 of some bytes.
+pub fn digest(bytes: &[u8]) -> String {
+    format!("b3:{}", blake3::hash(bytes).to_hex())
+}
+
+/// The canonical form of a JSON value: compact, keys sorted, numbers in their shortest exact form.
+///
+/// `serde_json` keeps objects in sorted maps, so its compact form is canonical.
+pub fn canonical(value: &Value) -> String {
+    value.to_string()
+}
+
+/// The seal of a record's JSON: the digest of its canonical form without `seal`.
+pub fn seal(record: &Value) -> String {
+    let mut body = record.clone();
+    if let Value::Object(fields) = &mut body {
+        fields.remove("seal");
+    }
+    digest(canonical(&body).as_bytes())
+}
+
+/// The digest of a complete plan.
+///
+/// It covers what must not change between the declaration and the verdict: the plan itself, the metrics with their tolerances, the
+/// rules, the digests of everything that runs, and the declared environment.
+///
+/// # Errors
+/// When a number in the plan is not finite.
+pub fn plan_digest(plan: &Plan, gate: &Gate, identity: &Identity) -> serde_json::Result<String> {
+    let mut bare = plan.clone();
+    bare.digest.clear();
+    let covered = serde_json::json!({
+        "plan": serde_json::to_value(&bare)?,
+        "metrics": serde_json::to_value(&gate.metrics)?,
+        "rules": serde_json::to_value(&gate.rules)?,
+        "complete": gate.complete,
+        "artifacts": [serde_json::to_value(&identity.arms.a.artifacts)?, serde_json::to_value(&identity.arms.b.artifacts)?],
+        "config": serde_json::to_value(&identity.config)?,
+    });
+    Ok(digest(canonical(&covered).as_bytes()))
+}
+
+impl Record {
+    /// The record with its place in a ledger and its seal set.
+    ///
+    /// # Errors
+    /// When the record cannot be written as JSON.
+    pub fn sealed(mut self, prev: Option<String>) -> serde_json::Result<Self> {
+        self.prev = prev;
+        self.seal = seal(&serde_json::to_value(&self)?);
+        Ok(self)
+    }
+
+    /// The record as one canonical line, without the line's end.
+    ///
+    /// # Errors
+    /// When the record cannot be written as JSON.
+    pub fn line(&self) -> serde_json::Result<String> {
+        Ok(canonical(&serde_json::to_value(self)?))
+    }
+}
