@@ -1,0 +1,179 @@
+//! Files that are written whole or not at all, and folders of our own.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+/// Largest file that is read into memory.
+const READ_MAX_BYTES: u64 = 256 << 20;
+
+/// The folder `.gate` of a project, made where it is missing, and kept out of version control by a `.gitignore` of its own.
+///
+/// # Errors
+/// When it cannot be made or written.
+pub fn state_folder(project: &Path) -> Result<PathBuf> {
+    let folder = project.join(".gate");
+    let advice = || {
+        format!(
+            "cannot write the folder {}: run where it can be written, or name another with --cwd",
+            folder.display()
+        )
+    };
+    fs::create_dir_all(folder.join("sessions")).with_context(advice)?;
+    let ignore = folder.join(".gitignore");
+    if !ignore.is_file() {
+        fs::write(&ignore, "*\n").with_context(advice)?;
+    }
+    Ok(folder)
+}
+
+/// Refuses a path that could not be written later, before anything is measured.
+///
+/// # Errors
+/// When the folder is missing or read-only, or the path is a folder.
+pub fn check_writable(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        bail!("{}: is a folder; name a file", path.display());
+    }
+    if special(path) {
+        return Ok(());
+    }
+    let probe = beside(path);
+    File::create_new(&probe)
+        .and_then(|_| fs::remove_file(&probe))
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Writes a file whole or not at all: beside it first, synced, then renamed into place.
+///
+/// # Errors
+/// When it cannot be written; the file is then as it was.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let failed = || format!("cannot write {}", path.display());
+    if special(path) {
+        return OpenOptions::new()
+            .write(true)
+            .open(path)
+            .and_then(|mut file| file.write_all(bytes))
+            .with_context(failed);
+    }
+    let part = beside(path);
+    let written = File::create_new(&part).and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
+    written
+        .and_then(|()| fs::rename(&part, path))
+        .inspect_err(|_| drop(fs::remove_file(&part)))
+        .with_context(failed)
+}
+
+/// Reads a text file within the size limit.
+///
+/// # Errors
+/// When it cannot be read, is too large, or is not UTF-8.
+pub fn read_text(path: &Path) -> Result<String> {
+    let size = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len();
+    if size > READ_MAX_BYTES {
+        bail!("{}: {size} bytes, at most {READ_MAX_BYTES} are read", path.display());
+    }
+    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Makes a new or renamed entry of a folder durable.
+///
+/// # Errors
+/// When the folder cannot be synced.
+pub fn sync_folder(folder: &Path) -> Result<()> {
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .with_context(|| format!("cannot sync {}", folder.display()))
+}
+
+/// Whether a path is a folder.
+pub fn is_folder(path: &Path) -> bool {
+    path.is_dir()
+}
+
+/// Whether a path is a regular file.
+pub fn is_regular(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// The interpreter that a script names in its first line; none where the file is a program of its own.
+///
+/// Of `#!/usr/bin/env NAME` the interpreter is `env`, which the kernel starts; what it finds is not followed.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn interpreter(path: &Path) -> Result<Option<PathBuf>> {
+    let mut first = [0_u8; 256];
+    let read = File::open(path)
+        .and_then(|mut file| file.read(&mut first))
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    let line = first[..read].split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let Some(rest) = line.strip_prefix(b"#!") else { return Ok(None) };
+    let text = String::from_utf8_lossy(rest);
+    Ok(text.split_whitespace().next().map(PathBuf::from).filter(|found| found.is_file()))
+}
+
+/// The working folder.
+///
+/// # Errors
+/// When it was removed.
+pub fn working_folder() -> Result<PathBuf> {
+    std::env::current_dir().context("the working folder is gone: change to another")
+}
+
+/// A pipe or device: it cannot be replaced, only written.
+fn special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file())
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}.part", std::process::id()))
+}
+
+/// A private folder that is removed with everything in it when this is dropped.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// Makes one in the temporary folder.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn new() -> Result<Self> {
+        let parent = std::env::temp_dir();
+        for attempt in 0..100 {
+            let folder = parent.join(format!("gate-{}-{attempt}", std::process::id()));
+            match fs::DirBuilder::new().mode(0o700).create(&folder) {
+                Ok(()) => return Ok(Self(folder)),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error).with_context(|| format!("cannot make the folder {}", folder.display())),
+            }
+        }
+        bail!("{} is full of folders named gate-*: remove them", parent.display())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed stays in the temporary folder, which the system cleans.
+        let _removed = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The file of this program.
+///
+/// # Errors
+/// When the system does not tell.
+pub fn own_program() -> Result<PathBuf> {
+    std::env::current_exe().context("cannot find the own program file")
+}

@@ -1,0 +1,14 @@
+//! Everything that touches the world: processes, files, locks, version control, the environment and the clock.
+
+pub mod clock;
+pub mod digest;
+pub mod environment;
+pub mod files;
+pub mod git;
+pub mod host;
+pub mod ledger;
+pub mod lock;
+pub mod measure;
+pub mod process;
+pub mod session;
+pub mod workload;

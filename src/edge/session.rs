@@ -1,0 +1,266 @@
+//! Session files: one line a fact, each synced before the next process starts, so that a killed run can go on.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use serde::{Deserialize, Serialize};
+
+use super::clock::Stopwatch;
+use super::files;
+use crate::model::gate::Gate;
+use crate::model::host::Host;
+use crate::model::identity::Identity;
+use crate::model::plan::Plan;
+use crate::model::record::{Context, Record};
+use crate::model::sample::Sample;
+
+/// The session format's version.
+pub const VERSION: u32 = 1;
+/// How many session files are looked through for an unfinished one.
+const LOOK_THROUGH_MAX: usize = 200;
+
+/// What is known before the first process runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The session format's version.
+    pub version: u32,
+    /// The session's name: its file's, without the ending.
+    pub id: String,
+    /// When the plan was written, RFC 3339, UTC.
+    pub at: String,
+    /// What was declared.
+    pub gate: Gate,
+    /// The plan before its cap is known.
+    pub plan: Plan,
+    /// What is to be measured on what.
+    pub identity: Identity,
+    /// How fit the machine was.
+    pub host: Host,
+    /// What surrounds it.
+    pub context: Context,
+}
+
+/// One line of a session file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    Session(Box<Header>),
+    Sample(Box<Sample>),
+    /// The plan with its cap and digest: written after the warm-up, before slot 0.
+    Plan(Box<Plan>),
+    Record(Box<Record>),
+}
+
+/// An open session: what was measured so far, and where the next line goes.
+#[derive(Debug)]
+pub struct Session {
+    /// What was known before the first process.
+    pub header: Header,
+    /// Every sample so far.
+    pub samples: Vec<Sample>,
+    /// The complete plan, once the warm-up is over.
+    pub plan: Option<Plan>,
+    /// The record, once the session is finished.
+    pub record: Option<Record>,
+    /// Seconds spent on writing and syncing lines.
+    pub sync_s: f64,
+    file: File,
+    path: PathBuf,
+}
+
+impl Session {
+    /// Starts a session file.
+    ///
+    /// # Errors
+    /// When the file cannot be made, or exists.
+    pub fn create(folder: &Path, header: Header) -> Result<Self> {
+        let path = folder.join(format!("{}.jsonl", header.id));
+        let failed = || format!("cannot write the session file {}", path.display());
+        let file = OpenOptions::new()
+            .append(true)
+            .read(true)
+            .create_new(true)
+            .open(&path)
+            .with_context(failed)?;
+        lock(&file, &path)?;
+        let mut session = Self {
+            header,
+            samples: Vec::new(),
+            plan: None,
+            record: None,
+            sync_s: 0.0,
+            file,
+            path,
+        };
+        let line = Line::Session(Box::new(session.header.clone()));
+        session.append(&line)?;
+        files::sync_folder(folder)?;
+        Ok(session)
+    }
+
+    /// Opens a session file to go on with it. A last line that was cut short by a kill is taken off: its process is run again.
+    ///
+    /// # Errors
+    /// When the session does not exist, is still running, is damaged, or was written by a newer version.
+    pub fn open(folder: &Path, id: &str) -> Result<Self> {
+        if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+            bail!("{id:?} is no session's name; `ls {}` lists them", folder.display());
+        }
+        let path = folder.join(format!("{id}.jsonl"));
+        let opened = OpenOptions::new().append(true).read(true).open(&path);
+        let file = opened.with_context(|| format!("no session {id}: cannot open {}", path.display()))?;
+        lock(&file, &path)?;
+        let (lines, whole_bytes) = read_lines(&file, &path)?;
+        file.set_len(whole_bytes)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        let mut lines = lines.into_iter();
+        let Some(Line::Session(header)) = lines.next() else {
+            bail!(
+                "{}:1: the first line is no session: the file is damaged; measure anew",
+                path.display()
+            );
+        };
+        let mut session = Self {
+            header: *header,
+            samples: Vec::new(),
+            plan: None,
+            record: None,
+            sync_s: 0.0,
+            file,
+            path,
+        };
+        for (number, line) in (2..).zip(lines) {
+            session
+                .take(line)
+                .with_context(|| format!("{}:{number}: the file is damaged; measure anew", session.path.display()))?;
+        }
+        Ok(session)
+    }
+
+    fn take(&mut self, line: Line) -> Result<()> {
+        match line {
+            Line::Sample(sample) if sample.seq as usize == self.samples.len() && self.record.is_none() => self.samples.push(*sample),
+            Line::Sample(sample) => bail!("sample {} stands where sample {} is due", sample.seq, self.samples.len()),
+            Line::Plan(plan) if self.plan.is_none() => self.plan = Some(*plan),
+            Line::Record(record) if self.record.is_none() => self.record = Some(*record),
+            Line::Session(_) | Line::Plan(_) | Line::Record(_) => bail!("a second line of a kind that stands once"),
+        }
+        Ok(())
+    }
+
+    /// Appends a sample and syncs it.
+    ///
+    /// # Errors
+    /// When it cannot be written; the file then ends with the last whole line.
+    pub fn add_sample(&mut self, sample: Sample) -> Result<()> {
+        let line = Line::Sample(Box::new(sample));
+        self.append(&line)?;
+        if let Line::Sample(sample) = line {
+            self.samples.push(*sample);
+        }
+        Ok(())
+    }
+
+    /// Appends the complete plan and syncs it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn complete(&mut self, plan: Plan) -> Result<()> {
+        self.append(&Line::Plan(Box::new(plan.clone())))?;
+        self.plan = Some(plan);
+        Ok(())
+    }
+
+    /// Appends the record: the session is finished.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(&mut self, record: &Record) -> Result<()> {
+        self.append(&Line::Record(Box::new(record.clone())))
+    }
+
+    fn append(&mut self, line: &Line) -> Result<()> {
+        let watch = Stopwatch::start();
+        let failed = || format!("cannot write the session file {}", self.path.display());
+        let mut text = serde_json::to_string(line)?;
+        text.push('\n');
+        let whole_bytes = self.file.metadata().with_context(failed)?.len();
+        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
+        if let Err(error) = written {
+            // A full disk must not leave half a line behind.
+            drop(self.file.set_len(whole_bytes));
+            return Err(error).with_context(failed);
+        }
+        self.sync_s += watch.elapsed_s();
+        Ok(())
+    }
+}
+
+/// The lines of a session file, and how many bytes they take; a last line without its end is left out.
+fn read_lines(mut file: &File, path: &Path) -> Result<(Vec<Line>, u64)> {
+    file.seek(SeekFrom::Start(0))
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    let mut reader = BufReader::new(file);
+    let (mut lines, mut whole_bytes) = (Vec::new(), 0);
+    loop {
+        let mut text = Vec::new();
+        let bytes = reader
+            .read_until(b'\n', &mut text)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        if text.last() != Some(&b'\n') {
+            return Ok((lines, whole_bytes));
+        }
+        let number = lines.len() + 1;
+        newer(&text).map_err(|version| anyhow!("{}: written by session format {version}, this gate reads {VERSION}", path.display()))?;
+        let line = serde_json::from_slice(&text).map_err(|error| {
+            anyhow!(
+                "{}:{number}:{}: {error}: the file is damaged; measure anew",
+                path.display(),
+                error.column()
+            )
+        })?;
+        lines.push(line);
+        whole_bytes += bytes as u64;
+    }
+}
+
+/// The version of a header line that is newer than this program.
+fn newer(text: &[u8]) -> Result<(), u64> {
+    if !text.starts_with(b"{\"session\"") {
+        return Ok(());
+    }
+    let value: serde_json::Value = serde_json::from_slice(text).unwrap_or_default();
+    match value["session"]["version"].as_u64() {
+        Some(version) if version > u64::from(VERSION) => Err(version),
+        _ => Ok(()),
+    }
+}
+
+fn lock(file: &File, path: &Path) -> Result<()> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => bail!("{}: the session is still running", path.display()),
+        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
+    }
+}
+
+/// The newest unfinished session whose first line satisfies a condition, among the newest files; one that still runs is none.
+pub fn unfinished(folder: &Path, same: impl Fn(&Header) -> bool) -> Option<String> {
+    let entries = fs::read_dir(folder).ok()?;
+    let mut ids: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".jsonl").map(str::to_owned))
+        .collect();
+    ids.sort_unstable();
+    ids.into_iter().rev().take(LOOK_THROUGH_MAX).find(|id| {
+        let path = folder.join(format!("{id}.jsonl"));
+        let Ok(file) = File::open(&path) else { return false };
+        if file.try_lock_shared().is_err() {
+            return false;
+        }
+        let Ok((lines, _)) = read_lines(&file, &path) else { return false };
+        let finished = matches!(lines.last(), Some(Line::Record(_)));
+        !finished && matches!(lines.first(), Some(Line::Session(header)) if same(header))
+    })
+}
