@@ -11,6 +11,15 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("gate measures with Linux process groups, pidfds and /proc: build it on Linux");
 
+pub mod exit;
 pub mod model;
 
+pub mod adapter;
 pub mod judge;
+pub mod render;
+
+#[expect(clippy::disallowed_methods, reason = "the one floor that touches the world")]
+pub mod edge;
+
+#[expect(clippy::print_stdout, clippy::disallowed_methods, reason = "the one floor that prints")]
+pub mod cli;

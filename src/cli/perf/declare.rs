@@ -1,0 +1,239 @@
+//! From options to a declaration: a gate, a plan, and what the children's environment shall be. No process runs here.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+
+use super::Perf;
+use crate::adapter;
+use crate::cli::parse;
+use crate::edge::environment;
+use crate::edge::measure::PROCESS_METRICS;
+use crate::edge::session::Header;
+use crate::judge::crossover;
+use crate::model::gate::{Against, Gate, Rule};
+use crate::model::metric::{Better, Metric, Role};
+use crate::model::plan::{Objective, Order, Plan};
+use crate::model::record::digest;
+use crate::model::sample::{Cell, PerArm};
+use crate::model::unit::Unit;
+
+/// What the options declare.
+pub struct Declared {
+    /// The gate.
+    pub gate: Gate,
+    /// The plan before its cap is known.
+    pub plan: Plan,
+    /// Variables set for both arms.
+    pub env: Vec<(String, String)>,
+    /// Variables handed on although they are withheld otherwise.
+    pub pass_env: Vec<String>,
+    /// The command that repeats the measurement.
+    pub command: String,
+}
+
+/// Reads a declaration off the options.
+pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared> {
+    let words = |option: &str, text: &str| parse::words(text).map_err(|why| anyhow!("{option}: {why}"));
+    let commands = PerArm {
+        a: words("--a", a)?,
+        b: words("--b", b)?,
+    };
+    adapter::find(&options.extract).map_err(|why| anyhow!("--extract: {why}"))?;
+    check_env(options)?;
+    let metrics = metrics(options)?;
+    let command = command(options, a, b);
+    let rule = Rule {
+        kind: "hold".to_owned(),
+        against: Against::Base,
+        metric: "*".to_owned(),
+        fixture: "*".to_owned(),
+        required: true,
+        at: "command line".to_owned(),
+        tolerance: None,
+        max: None,
+    };
+    let gate = Gate {
+        name: "command-line".to_owned(),
+        from: "command line".to_owned(),
+        digest: digest(command.as_bytes()),
+        text: command.clone(),
+        metrics,
+        rules: vec![rule],
+        complete: ["source", "artifacts", "model", "prompt", "config", "policy"]
+            .map(str::to_owned)
+            .to_vec(),
+    };
+    let cap = options.fixed_blocks.unwrap_or(options.max_blocks);
+    let mut plan = Plan {
+        objective: Objective::Gate,
+        order: Order::from(options.order),
+        blocks: Vec::new(),
+        looks: Vec::new(),
+        cells: vec![Cell::default()],
+        max_blocks: cap,
+        fixed: options.fixed_blocks.is_some(),
+        alpha: options.alpha,
+        beta: options.beta,
+        null_margin: 0.0,
+        rank_share: 0.25,
+        min_run_cv: 0.0005,
+        warmup_runs: options.warmup_runs,
+        max_void_blocks: 2,
+        timeout_s: options.timeout.as_secs_f64(),
+        max_session_s: options.max_session.as_secs_f64(),
+        on_inconclusive: options.on_inconclusive.into(),
+        extract: options.extract.clone(),
+        commands,
+        cwd: cwd.to_string_lossy().into_owned(),
+        digest: String::new(),
+    };
+    cap_at(&mut plan, cap);
+    Ok(Declared {
+        gate,
+        plan,
+        env: options.env.clone(),
+        pass_env: options.pass_env.clone(),
+        command,
+    })
+}
+
+/// Sets the cap: orientations and looks follow from it.
+pub fn cap_at(plan: &mut Plan, blocks: u32) {
+    plan.blocks = (0..blocks).map(|block| plan.order.orientation(block)).collect();
+    plan.looks = if plan.fixed {
+        vec![blocks]
+    } else {
+        crossover::looks(blocks as usize).into_iter().map(|look| look as u32).collect()
+    };
+}
+
+fn check_env(options: &Perf) -> Result<()> {
+    for (at, (name, _)) in options.env.iter().enumerate() {
+        if options.env.iter().take(at).any(|(other, _)| other == name) {
+            bail!("--env: {name} is set twice");
+        }
+        if options.pass_env.contains(name) {
+            bail!("--env and --pass-env both name {name}: keep one");
+        }
+        let one = [(OsString::from(name), OsString::new())];
+        if !environment::scrub(one.into_iter(), &[]).removed.is_empty() {
+            bail!(
+                "--env: {name} is withheld from measured processes, and a secret's value would stand in the record: set it outside, and name it with --pass-env {name}"
+            );
+        }
+    }
+    for name in &options.pass_env {
+        if !environment::is_set(name) {
+            bail!("--pass-env: {name} is not set");
+        }
+    }
+    Ok(())
+}
+
+/// The judged metrics, each with the tolerance in its own unit.
+fn metrics(options: &Perf) -> Result<Vec<Metric>> {
+    let mut metrics = options.metrics.clone();
+    if metrics.is_empty() {
+        metrics.push(Metric::parse_flag("wall_s:lower:s").map_err(|why| anyhow!(why))?);
+    }
+    for (at, metric) in metrics.iter().enumerate() {
+        if metrics.iter().take(at).any(|other| other.name == metric.name) {
+            bail!("--metric: {} is named twice", metric.name);
+        }
+        check_process_metric(metric)?;
+    }
+    let judged = metrics.into_iter().map(|metric| {
+        metric
+            .with_tolerance(&options.tolerance)
+            .map_err(|why| anyhow!("--tolerance: {why}"))
+    });
+    judged.collect()
+}
+
+/// Figures that gate takes itself have a unit and a direction of their own.
+fn check_process_metric(metric: &Metric) -> Result<()> {
+    if !PROCESS_METRICS.contains(&metric.name.as_str()) {
+        return Ok(());
+    }
+    let unit = if metric.name == "peak_rss_bytes" { "B" } else { "s" };
+    if metric.unit != Unit::parse(unit).map_err(|why| anyhow!(why))? || metric.better != Better::Lower || metric.role != Role::Gate {
+        bail!(
+            "--metric: {name} is taken by gate itself: write {name}:lower:{unit}",
+            name = metric.name
+        );
+    }
+    Ok(())
+}
+
+/// The command line that repeats the measurement: what declares it, and nothing about how it is shown.
+fn command(options: &Perf, a: &str, b: &str) -> String {
+    let mut words: Vec<String> = ["gate", "perf", "--a", a, "--b", b].map(str::to_owned).to_vec();
+    let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
+    for metric in &options.metrics {
+        add("--metric", metric.flag());
+    }
+    if options.extract != "key-value" {
+        add("--extract", options.extract.clone());
+    }
+    add("--tolerance", options.tolerance.to_string().replace(' ', ""));
+    match options.fixed_blocks {
+        Some(blocks) => add("--fixed-blocks", blocks.to_string()),
+        None if options.max_blocks != 14 => add("--max-blocks", options.max_blocks.to_string()),
+        None => {}
+    }
+    let seconds = |duration: std::time::Duration| format!("{}ms", duration.as_millis());
+    let unusual = [
+        ("--order", "abba".to_owned(), Order::from(options.order) == Order::Abba),
+        ("--alpha", options.alpha.to_string(), options.alpha != 0.01),
+        ("--beta", options.beta.to_string(), options.beta != 0.05),
+        ("--warmup-runs", options.warmup_runs.to_string(), options.warmup_runs != 1),
+        ("--timeout", seconds(options.timeout), options.timeout.as_secs() != 600),
+        ("--max-session", seconds(options.max_session), options.max_session.as_secs() != 2700),
+        (
+            "--on-inconclusive",
+            "advisory".to_owned(),
+            options.on_inconclusive == super::OnInconclusiveName::Advisory,
+        ),
+    ];
+    for (option, value, _) in unusual.into_iter().filter(|(.., unusual)| *unusual) {
+        add(option, value);
+    }
+    for (name, value) in &options.env {
+        add("--env", format!("{name}={value}"));
+    }
+    for name in &options.pass_env {
+        add("--pass-env", name.clone());
+    }
+    if let Some(folder) = &options.cwd {
+        add("--cwd", folder.to_string_lossy().into_owned());
+    }
+    shell_words::join(words)
+}
+
+/// Whether a session was started with the same declaration.
+pub fn same(header: &Header, declared: &Declared) -> Result<(), String> {
+    let (old, new) = (&header.plan, &declared.plan);
+    let differs = [
+        ("--a", old.commands.a != new.commands.a),
+        ("--b", old.commands.b != new.commands.b),
+        ("--metric or --tolerance", header.gate.metrics != declared.gate.metrics),
+        ("--order", old.order != new.order),
+        (
+            "--max-blocks or --fixed-blocks",
+            (old.max_blocks, old.fixed) != (new.max_blocks, new.fixed),
+        ),
+        ("--alpha", old.alpha != new.alpha),
+        ("--beta", old.beta != new.beta),
+        ("--warmup-runs", old.warmup_runs != new.warmup_runs),
+        ("--timeout", old.timeout_s != new.timeout_s),
+        ("--max-session", old.max_session_s != new.max_session_s),
+        ("--cwd", old.cwd != new.cwd),
+        ("an option", old != new || header.gate != declared.gate),
+    ];
+    match differs.into_iter().find(|(_, differs)| *differs) {
+        Some((option, _)) => Err(format!("{option} differs from what the session was started with")),
+        None => Ok(()),
+    }
+}

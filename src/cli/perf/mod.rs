@@ -1,0 +1,248 @@
+mod arms;
+mod declare;
+mod session;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use clap::{Args, ValueEnum};
+
+use super::{answer, canvas, parse, say};
+use crate::edge::session::{Header, Session};
+use crate::edge::{files, git, ledger};
+use crate::exit;
+use crate::model::metric::{Metric, Tolerance};
+use crate::model::plan::{OnInconclusive, Order};
+use crate::model::record::Record;
+use crate::model::summary::Summary;
+use crate::render;
+
+/// Measure two commands in fresh ABBA processes and judge the second against the first
+#[derive(Debug, Args)]
+pub struct Perf {
+    /// The base's command line, split as a shell splits words, without a shell
+    #[arg(long, value_name = "CMD", required_unless_present = "resume")]
+    a: Option<String>,
+    /// The candidate's command line; the same as A's is an A/A comparison
+    #[arg(long, value_name = "CMD", required_unless_present = "resume")]
+    b: Option<String>,
+    /// A figure to judge: name, better direction, unit; from standard output, or wall_s, cpu_s, peak_rss_bytes [default: wall_s:lower:s]
+    #[arg(long = "metric", value_name = "NAME:higher|lower:UNIT", value_parser = Metric::parse_flag)]
+    metrics: Vec<Metric>,
+    /// How figures are read from standard output
+    #[arg(long, value_name = "ADAPTER", default_value = "key-value")]
+    extract: String,
+    /// The slowdown to catch: relative (2%) or absolute with its unit (0.5ms)
+    #[arg(long, value_name = "SIZE", default_value = "2%", value_parser = Tolerance::parse, allow_hyphen_values = true)]
+    tolerance: Tolerance,
+    /// Cap of the session in blocks of four processes, 2 to 28
+    #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u32).range(2..=28))]
+    max_blocks: u32,
+    /// Exactly N blocks and one look after the last: for a number to cite
+    #[arg(long, value_name = "N", conflicts_with = "max_blocks", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    fixed_blocks: Option<u32>,
+    /// How blocks are oriented
+    #[arg(long, value_enum, default_value_t = OrderName::ThueMorse)]
+    order: OrderName,
+    /// False alarms where nothing got slower, over all metrics
+    #[arg(long, value_name = "RATE", default_value = "0.01", value_parser = parse::error_rate, allow_hyphen_values = true)]
+    alpha: f64,
+    /// Missed slowdowns of the tolerance
+    #[arg(long, value_name = "RATE", default_value = "0.05", value_parser = parse::error_rate, allow_hyphen_values = true)]
+    beta: f64,
+    /// Discarded processes per arm at the start
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100))]
+    warmup_runs: u32,
+    /// Time limit of one process
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse::duration)]
+    timeout: Duration,
+    /// Length limit of the session; the warm-up's duration decides how many blocks fit
+    #[arg(long, value_name = "TIME", default_value = "45m", value_parser = parse::duration)]
+    max_session: Duration,
+    /// What an inconclusive answer does: exit 3, or exit 0 with the outcome still inconclusive
+    #[arg(long, value_enum, default_value_t = OnInconclusiveName::Fail)]
+    on_inconclusive: OnInconclusiveName,
+    /// Set a variable for both arms
+    #[arg(long = "env", value_name = "K=V", value_parser = parse::variable)]
+    env: Vec<(String, String)>,
+    /// Hand on a variable that is withheld otherwise: tokens, keys, CI variables
+    #[arg(long = "pass-env", value_name = "NAME", value_parser = parse::variable_name)]
+    pass_env: Vec<String>,
+    /// The folder in which both commands run
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// How long to wait for the device's lock
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse::duration_or_zero)]
+    lock_timeout: Duration,
+    /// How the record is shown on standard output
+    #[arg(long, value_name = "FORMAT", default_value = "terminal", value_parser = format_name)]
+    format: String,
+    /// Write the record to a file as well, as JSON
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The ledger to append the record to [default: .gate/ledger.jsonl]
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// Go on with a session that was killed
+    #[arg(long, value_name = "ID")]
+    resume: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OrderName {
+    ThueMorse,
+    Abba,
+}
+
+impl From<OrderName> for Order {
+    fn from(name: OrderName) -> Self {
+        match name {
+            OrderName::ThueMorse => Self::ThueMorse,
+            OrderName::Abba => Self::Abba,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OnInconclusiveName {
+    Fail,
+    Advisory,
+}
+
+impl From<OnInconclusiveName> for OnInconclusive {
+    fn from(name: OnInconclusiveName) -> Self {
+        match name {
+            OnInconclusiveName::Fail => Self::Fail,
+            OnInconclusiveName::Advisory => Self::Advisory,
+        }
+    }
+}
+
+fn format_name(name: &str) -> Result<String, String> {
+    render::find(name).map(|format| format.name.to_owned())
+}
+
+/// Where a run keeps what it leaves behind.
+struct Places {
+    sessions: PathBuf,
+    ledger: PathBuf,
+    digests: PathBuf,
+}
+
+impl Perf {
+    /// Measures, judges, seals, shows.
+    ///
+    /// # Errors
+    /// Whatever keeps it from measuring; nothing is measured then.
+    pub fn run(&self) -> Result<u8> {
+        let format = render::find(&self.format).map_err(|why| anyhow!(why))?;
+        let cwd = self.folder()?;
+        let declared = self.declared(&cwd)?;
+        let places = self.places(&cwd)?;
+        let (record, signal) = self.measured(&places, declared)?;
+        if let Some(out) = &self.out {
+            files::write(out, (record.line()? + "\n").as_bytes())?;
+        }
+        answer(&(format.render)(&record, canvas())?)?;
+        let code = exit::of_summary(Summary::of([&record])).code;
+        Ok(signal.map_or(code, |signal| 128_u8.saturating_add(signal.unsigned_abs() as u8)))
+    }
+
+    /// Measures, judges and seals, or takes the record of a session that is finished.
+    fn measured(&self, places: &Places, declared: Option<declare::Declared>) -> Result<Finished> {
+        let (session, arms) = match &self.resume {
+            Some(id) => self.resumed(places, id, declared)?,
+            None => {
+                let declared = declared.ok_or_else(|| anyhow!("--a and --b are missing"))?;
+                self.fresh(places, declared)?
+            }
+        };
+        match session.record.clone() {
+            Some(record) => Ok((record, None)),
+            None => session::run(self.lock_timeout, session, arms, &places.ledger),
+        }
+    }
+
+    /// Measures in a folder of its own instead of the project's, and shows nothing: for proofs about the gate itself.
+    ///
+    /// # Errors
+    /// As [`Perf::run`].
+    pub fn run_in(&self, folder: &std::path::Path) -> Result<Finished> {
+        let declared = self.declared(folder)?;
+        let state = files::state_folder(folder)?;
+        let places = Places {
+            sessions: state.join("sessions"),
+            ledger: state.join("ledger.jsonl"),
+            digests: state.join("digests.json"),
+        };
+        self.measured(&places, declared)
+    }
+
+    fn folder(&self) -> Result<PathBuf> {
+        let cwd = match &self.cwd {
+            Some(folder) => folder
+                .canonicalize()
+                .with_context(|| format!("--cwd: cannot enter {}", folder.display()))?,
+            None => files::working_folder()?,
+        };
+        if !cwd.is_absolute() || !files::is_folder(&cwd) {
+            bail!("--cwd: {} is not a folder", cwd.display());
+        }
+        Ok(cwd)
+    }
+
+    /// Makes and checks every place that will be written, before any process runs.
+    fn places(&self, cwd: &std::path::Path) -> Result<Places> {
+        let state = files::state_folder(&git::top(cwd).unwrap_or_else(|| cwd.to_owned()))?;
+        let ledger = ledger::path(self.ledger.as_deref(), &state);
+        ledger::check(&ledger)?;
+        if let Some(out) = &self.out {
+            files::check_writable(out)?;
+        }
+        Ok(Places {
+            sessions: state.join("sessions"),
+            ledger,
+            digests: state.join("digests.json"),
+        })
+    }
+
+    /// What the options declare; nothing where only a session to resume is named.
+    fn declared(&self, cwd: &std::path::Path) -> Result<Option<declare::Declared>> {
+        match (&self.a, &self.b) {
+            (Some(a), Some(b)) => declare::declared(self, a, b, cwd).map(Some),
+            (None, None) => Ok(None),
+            _ => bail!("--a and --b stand together: name both, or neither with --resume"),
+        }
+    }
+
+    fn fresh(&self, places: &Places, declared: declare::Declared) -> Result<(Session, arms::Arms)> {
+        let arms = arms::Arms::find(&declared, &places.digests)?;
+        let header = arms.header(declared)?;
+        let same = |other: &Header| other.plan == header.plan && other.gate == header.gate && other.identity.arms == header.identity.arms;
+        if let Some(id) = crate::edge::session::unfinished(&places.sessions, same) {
+            say(&format!(
+                "an unfinished session of the same plan: `gate perf --resume {id}` goes on with it; this run starts anew"
+            ));
+        }
+        for line in session::plan_lines(&header) {
+            say(&line);
+        }
+        Ok((Session::create(&places.sessions, header)?, arms))
+    }
+
+    /// Opens a session to go on with it; what the options declare besides must be what it was started with.
+    fn resumed(&self, places: &Places, id: &str, declared: Option<declare::Declared>) -> Result<(Session, arms::Arms)> {
+        let session = Session::open(&places.sessions, id)?;
+        if let Some(declared) = declared {
+            declare::same(&session.header, &declared)
+                .map_err(|why| anyhow!("--resume {id}: the plan changed: {why}; leave --resume out to measure anew"))?;
+        }
+        let arms = arms::Arms::again(&session.header, &places.digests, session.record.is_some())
+            .with_context(|| format!("--resume {id}: leave it out to measure anew"))?;
+        Ok((session, arms))
+    }
+}
+
+/// What a finished run gives: its record, and the signal that ended it early, if one did.
+type Finished = (Record, Option<i32>);

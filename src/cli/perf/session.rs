@@ -1,0 +1,341 @@
+//! The session: ask the judge, run the slot it names, write the sample down, ask again.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, anyhow};
+
+use super::Finished;
+use super::arms::Arms;
+use super::declare::cap_at;
+use crate::adapter;
+use crate::cli::progress::Progress;
+use crate::cli::say;
+use crate::edge::clock::Stopwatch;
+use crate::edge::lock::{DeviceLock, LockRequest, lock_dir};
+use crate::edge::measure::{Bench, Run};
+use crate::edge::process::{Interrupts, become_subreaper};
+use crate::edge::session::{Header, Session};
+use crate::edge::{clock, ledger};
+use crate::judge::{Case, judge};
+use crate::model::evidence::{Ended, Evidence};
+use crate::model::judgement::{Judgement, Step};
+use crate::model::metric::Better;
+use crate::model::number::{chance, duration, size};
+use crate::model::plan::{MAX_BLOCKS, Plan};
+use crate::model::record::{Record, Tool, VERSION, plan_digest};
+use crate::model::text::plain_line;
+
+/// The plan in words, a line each.
+pub fn plan_lines(header: &Header) -> Vec<String> {
+    let Header {
+        id, gate, plan, identity, ..
+    } = header;
+    let mut lines = vec![format!("plan: session {id}")];
+    for (name, arm, command) in [
+        ("A (base)", &identity.arms.a, &plan.commands.a),
+        ("B (candidate)", &identity.arms.b, &plan.commands.b),
+    ] {
+        let md5s: Vec<String> = arm
+            .artifacts
+            .iter()
+            .map(|artifact| format!("{} md5 {}", artifact.role, artifact.md5))
+            .collect();
+        lines.push(format!(
+            "  {name}: {} ({})",
+            plain_line(&shell_words::join(command), 500),
+            md5s.join(", ")
+        ));
+    }
+    for metric in &gate.metrics {
+        let better = if metric.better == Better::Higher { "higher" } else { "lower" };
+        let tolerance = size(metric.tolerance, metric.scale, metric.unit.canonical());
+        lines.push(format!(
+            "  {} in {}: {better} is better, tolerance {tolerance}",
+            plain_line(&metric.name, 100),
+            metric.unit
+        ));
+    }
+    let looks: Vec<String> = plan.looks.iter().map(u32::to_string).collect();
+    let at_most = if plan.fixed { "exactly" } else { "at most" };
+    lines.push(format!(
+        "  {at_most} {} blocks of 4 fresh processes, looks after {}; alpha {} where nothing got slower, beta {}",
+        plan.blocks.len(),
+        looks.join(", "),
+        chance(plan.alpha),
+        chance(plan.beta)
+    ));
+    let removed = identity
+        .config
+        .get("removed_env")
+        .and_then(|names| names.as_array())
+        .map_or(0, Vec::len);
+    lines.push(format!(
+        "  {} warm-up runs an arm; limits: {} a process, {} in all; {removed} variables withheld from the processes",
+        plan.warmup_runs,
+        duration(plan.timeout_s),
+        duration(plan.max_session_s)
+    ));
+    lines
+}
+
+/// Runs a session to its end and seals its record. The device is locked meanwhile.
+pub fn run(lock_timeout: Duration, session: Session, arms: Arms, ledger: &Path) -> Result<Finished> {
+    let interrupts = Interrupts::register().context("cannot listen for signals")?;
+    become_subreaper().context("cannot adopt the orphans of measured processes")?;
+    let directory = lock_dir();
+    let request = LockRequest {
+        dir: &directory,
+        device: "cpu",
+        wait: lock_timeout,
+        command: &session.header.context.command,
+    };
+    let lock = DeviceLock::acquire(&request, Some(&interrupts), &mut |holder| {
+        let holder = holder.map_or_else(|| "another process".to_owned(), ToString::to_string);
+        say(&format!("waiting for the device: {holder} holds it"));
+    });
+    let lock = match lock {
+        Ok(lock) => lock,
+        Err(error) => return Err(anyhow!(error)),
+    };
+    let finished = Runner::new(session, arms, &interrupts)?.run(ledger);
+    drop(lock);
+    finished
+}
+
+struct Runner<'a> {
+    header: Header,
+    session: Session,
+    bench: Bench<'a>,
+    interrupts: &'a Interrupts,
+    evidence: Evidence,
+    plan: Plan,
+    /// Seconds that earlier runs of this session took.
+    before_s: f64,
+    watch: Stopwatch,
+}
+
+impl<'a> Runner<'a> {
+    fn new(session: Session, arms: Arms, interrupts: &'a Interrupts) -> Result<Self> {
+        let header = session.header.clone();
+        let plan = session.plan.clone().unwrap_or_else(|| header.plan.clone());
+        let adapter = adapter::find(&plan.extract).map_err(|why| anyhow!(why))?;
+        let bench = Bench {
+            commands: arms.commands,
+            cwd: PathBuf::from(&plan.cwd),
+            timeout: Duration::try_from_secs_f64(plan.timeout_s).context("the plan's time limit")?,
+            metrics: header.gate.metrics.clone(),
+            read: adapter.read,
+            profiler: arms.profiler,
+            interrupts,
+        };
+        let samples = session.samples.clone();
+        let before_s = samples.iter().filter_map(|sample| sample.values.get("wall_s")).sum();
+        let evidence = Evidence {
+            source: "run".to_owned(),
+            samples,
+            ended: None,
+        };
+        Ok(Self {
+            header,
+            session,
+            bench,
+            interrupts,
+            evidence,
+            plan,
+            before_s,
+            watch: Stopwatch::start(),
+        })
+    }
+
+    fn run(mut self, ledger: &Path) -> Result<Finished> {
+        let mut progress = Progress::new();
+        if let Err(error) = self.measure(&mut progress) {
+            self.evidence.ended = Some(Ended::Error {
+                what: format!("{error:#}"),
+            });
+        }
+        progress.done();
+        let signal = match &self.evidence.ended {
+            Some(Ended::Cancelled { .. }) => self.interrupts.pending(),
+            _ => None,
+        };
+        let record = self.seal(ledger)?;
+        let (processes, seconds) = (record.evidence.samples.len(), self.watch.elapsed_s());
+        say(&format!(
+            "measured {processes} processes in {} and judged them; {:.3} s of it went into syncing samples; record {} in {}",
+            duration(self.before_s + seconds),
+            self.session.sync_s,
+            record.seal.get(..15).unwrap_or_default(),
+            ledger.display()
+        ));
+        if let Some(Ended::Error { what }) = &record.evidence.ended {
+            say(&format!("gate: error: {what}"));
+        }
+        if signal.is_some() {
+            say(&format!("cancelled; `gate perf --resume {}` goes on with it", self.header.id));
+        }
+        Ok((record, signal))
+    }
+
+    /// The loop of the whole program. Every gap between two processes does the same work, and never waits.
+    fn measure(&mut self, progress: &mut Progress) -> Result<()> {
+        loop {
+            let judgement = self.judge();
+            let Step::Run(slot) = judgement.step else { return Ok(()) };
+            if !slot.warmup && self.plan.digest.is_empty() && !self.complete()? {
+                return Ok(());
+            }
+            if let Some(signal) = self.interrupts.pending() {
+                return self.end(cancelled(signal));
+            }
+            let left_s = self.plan.max_session_s - self.before_s - self.watch.elapsed_s();
+            progress.tell(&self.plan, &self.evidence, &slot, left_s);
+            let Ok(left) = Duration::try_from_secs_f64(left_s) else {
+                return self.end(self.session_limit());
+            };
+            self.bench.check_files()?;
+            match self.bench.run(&slot, self.evidence.samples.len() as u32, left)? {
+                Run::Sample(sample) => {
+                    self.session.add_sample(sample.clone())?;
+                    self.evidence.samples.push(sample);
+                }
+                Run::Interrupted => return self.end(cancelled(self.interrupts.pending().unwrap_or(libc::SIGTERM))),
+                Run::SessionOver => return self.end(self.session_limit()),
+            }
+        }
+    }
+
+    fn end(&mut self, ended: Ended) -> Result<()> {
+        self.evidence.ended = Some(ended);
+        Ok(())
+    }
+
+    fn session_limit(&self) -> Ended {
+        Ended::SessionLimit {
+            limit_s: self.plan.max_session_s,
+        }
+    }
+
+    fn judge(&self) -> Judgement {
+        let Header {
+            gate,
+            identity,
+            host,
+            context,
+            ..
+        } = &self.header;
+        judge(&Case {
+            gate,
+            plan: &self.plan,
+            identity,
+            host,
+            evidence: &self.evidence,
+            context,
+        })
+    }
+
+    /// Completes the plan with its cap, by the duration of the warm-up, and writes it down before slot 0. False where too few blocks fit.
+    fn complete(&mut self) -> Result<bool> {
+        let mut plan = self.plan.clone();
+        if let Some(fit) = self.blocks_that_fit() {
+            let needed = if plan.fixed { plan.max_blocks } else { *MAX_BLOCKS.start() };
+            if fit < needed {
+                self.evidence.ended = Some(Ended::TooFewBlocks {
+                    fit,
+                    needed,
+                    limit_s: plan.max_session_s,
+                });
+                return Ok(false);
+            }
+            let cap = fit.min(plan.max_blocks);
+            if cap < plan.max_blocks {
+                say(&format!(
+                    "{cap} of {} blocks fit into {} by the warm-up's duration",
+                    plan.max_blocks,
+                    duration(plan.max_session_s)
+                ));
+            }
+            cap_at(&mut plan, cap);
+        }
+        plan.digest = plan_digest(&plan, &self.header.gate, &self.header.identity)?;
+        self.session.complete(plan.clone())?;
+        self.plan = plan;
+        Ok(true)
+    }
+
+    /// How many whole blocks fit into what is left of the session; unknown without a warm-up.
+    fn blocks_that_fit(&self) -> Option<u32> {
+        let warmups = self
+            .evidence
+            .samples
+            .iter()
+            .filter(|sample| sample.warmup && sample.failed.is_none());
+        let walls: Vec<f64> = warmups.filter_map(|sample| sample.values.get("wall_s").copied()).collect();
+        if walls.is_empty() {
+            return None;
+        }
+        let block_s = 4.0 * walls.iter().sum::<f64>() / walls.len() as f64;
+        let left_s = self.plan.max_session_s - self.before_s - self.watch.elapsed_s();
+        Some((left_s.max(0.0) / block_s.max(1e-6)).floor().min(1e6) as u32)
+    }
+
+    /// Seals the record into the ledger, once: a session that was killed between the ledger and its own last line finds it there.
+    fn seal(&mut self, path: &Path) -> Result<Record> {
+        let cancelled = match &self.evidence.ended {
+            Some(Ended::Cancelled { signal }) => Some(signal.clone()),
+            _ => None,
+        };
+        if cancelled.is_none() {
+            if let Some(record) = ledger::of_session(path, &self.header.id)? {
+                self.session.finish(&record)?;
+                return Ok(record);
+            }
+        }
+        if self.plan.digest.is_empty() {
+            self.plan.digest = plan_digest(&self.plan, &self.header.gate, &self.header.identity)?;
+        }
+        let judgement = self.judge();
+        let Header {
+            id,
+            at,
+            gate,
+            identity,
+            host,
+            context,
+            ..
+        } = self.header.clone();
+        let tool = Tool {
+            name: "gate".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let record = Record {
+            version: VERSION,
+            tool,
+            kind: "perf".to_owned(),
+            at,
+            gate,
+            plan: self.plan.clone(),
+            identity,
+            host,
+            evidence: self.evidence.clone(),
+            context,
+            judgement,
+            cancelled,
+            labels: [("session".to_owned(), id), ("sealed_at".to_owned(), clock::now_seconds())].into(),
+            links: std::collections::BTreeMap::new(),
+            prev: None,
+            seal: String::new(),
+        };
+        let record = ledger::append(path, record)?;
+        if record.cancelled.is_none() {
+            self.session.finish(&record)?;
+        }
+        Ok(record)
+    }
+}
+
+fn cancelled(signal: i32) -> Ended {
+    let name = if signal == libc::SIGINT { "SIGINT" } else { "SIGTERM" };
+    Ended::Cancelled { signal: name.to_owned() }
+}
