@@ -1,0 +1,54 @@
+# shellcheck shell=bash
+# Sourced by the scripts beside it: installs programs with apt where that is possible.
+
+# need PROGRAM=PACKAGE...: installs the packages whose program is missing. Says what it does; returns 1, having said what to install,
+# where a program is still missing.
+need() {
+  local pair program missing=() packages=()
+  for pair in "$@"; do
+    have "${pair%%=*}" || packages+=("${pair#*=}")
+  done
+  if ((${#packages[@]})); then
+    echo "missing: installing ${packages[*]}" >&2
+    apt_install "${packages[@]}" || true
+  fi
+  for pair in "$@"; do
+    program=${pair%%=*}
+    have "$program" || missing+=("${pair#*=}")
+  done
+  if ((${#missing[@]})); then
+    echo "still missing; install with your package manager: ${missing[*]}" >&2
+    return 1
+  fi
+}
+
+have() {
+  # The C compiler is the one that builds will call.
+  if [[ $1 == cc ]]; then command -v "${CC:-cc}" >/dev/null; else command -v "$1" >/dev/null; fi
+}
+
+apt_install() {
+  local root=()
+  if ! command -v apt-get >/dev/null; then
+    echo "there is no apt-get here" >&2
+    return 1
+  fi
+  if ((EUID != 0)); then
+    if ! command -v sudo >/dev/null || ! sudo -n true 2>/dev/null; then
+      echo "apt-get needs root, and sudo without a password is not available" >&2
+      return 1
+    fi
+    root=(sudo -n)
+  fi
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >&2 ||
+    { "${root[@]}" apt-get update -q >&2 &&
+      "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >&2; }
+}
+
+# need_rust: Rust itself is assumed; its absence is explained.
+need_rust() {
+  if ! command -v cargo >/dev/null; then
+    echo "cargo is missing: install Rust 1.89 or newer (https://rustup.rs), then run this again" >&2
+    return 1
+  fi
+}
