@@ -21,5 +21,4 @@ pub mod render;
 #[expect(clippy::disallowed_methods, reason = "the one floor that touches the world")]
 pub mod edge;
 
-#[expect(clippy::print_stdout, clippy::disallowed_methods, reason = "the one floor that prints")]
 pub mod cli;

@@ -93,7 +93,7 @@ pub struct Bench<'a> {
 #[derive(Debug)]
 pub enum Run {
     /// A sample.
-    Sample(Sample),
+    Sample(Box<Sample>),
     /// Nothing: a signal to this program ended the process.
     Interrupted,
     /// Nothing: the session's time was up before the process's own limit.
@@ -129,13 +129,15 @@ impl Bench<'_> {
         };
         let ended = match process::run(&launch, Some(self.interrupts)) {
             Ok(ended) => ended,
-            Err(error @ process::RunError::Program(..)) => return Ok(Run::Sample(self.not_started(slot, seq, error.to_string()))),
+            Err(error @ process::RunError::Program(..)) => {
+                return Ok(Run::Sample(Box::new(self.not_started(slot, seq, error.to_string()))));
+            }
             Err(error) => bail!("arm {}: {error}", slot.arm),
         };
         Ok(match ended.exit {
             Exit::Interrupted(_) => Run::Interrupted,
             Exit::TimedOut if left < self.timeout => Run::SessionOver,
-            _ => Run::Sample(self.sample(slot, seq, &ended)),
+            _ => Run::Sample(Box::new(self.sample(slot, seq, &ended))),
         })
     }
 

@@ -154,13 +154,8 @@ impl Session {
     ///
     /// # Errors
     /// When it cannot be written; the file then ends with the last whole line.
-    pub fn add_sample(&mut self, sample: Sample) -> Result<()> {
-        let line = Line::Sample(Box::new(sample));
-        self.append(&line)?;
-        if let Line::Sample(sample) = line {
-            self.samples.push(*sample);
-        }
-        Ok(())
+    pub fn add_sample(&mut self, sample: &Sample) -> Result<()> {
+        self.append(&Line::Sample(Box::new(sample.clone())))
     }
 
     /// Appends the complete plan and syncs it.

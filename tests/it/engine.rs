@@ -1,11 +1,13 @@
 //! What must hold for any session.
 
 use gate::judge::crossover::{
-    Better, Block, Bounds, Claim, Decision, Design, Order, Orientation, Replay, Scale, arms_differ, decide, floor_log, margin, promote,
-    stop, worse,
+    Block, Bounds, Claim, Decision, Design, Replay, arms_differ, decide, floor_log, margin, promote, stop, worse,
 };
 use gate::judge::simulate::claimed_engine;
 use gate::judge::{noise, prediction};
+use gate::model::metric::{Better, Scale};
+use gate::model::plan::{Order, Orientation};
+use gate::model::sample::Arm;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
@@ -16,8 +18,8 @@ fn sessions(cap: usize, count: usize) -> Vec<Vec<Block>> {
     let mut session = |_| {
         let sd = 10_f64.powf(rng.random_range(-3.5..-1.3));
         let effect = rng.random_range(-0.03..0.05);
-        let block = |index| {
-            let orientation = Order::ThueMorse.orientation(index);
+        let block = |index: usize| {
+            let orientation = Order::ThueMorse.orientation(index as u32);
             let slots = orientation.arms().map(|arm| arm == Arm::B);
             let mut value = |slot: usize| sd * rng.sample::<f64, _>(StandardNormal) + if slots[slot] { effect } else { 0.0 };
             Block {

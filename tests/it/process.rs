@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gate::edge::process::{Ended, Exit, Interrupts, Launch, RunError, become_subreaper, resolve, run};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use rustix::process::{Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use crate::alone::{again, alone, alone_under, is_alone, until};
 

@@ -1,8 +1,10 @@
 //! What the product claims about itself, and that a broken engine would be noticed.
 
-use gate::judge::crossover::{Block, Bounds, Decision, Design, Order, stop};
+use gate::judge::crossover::{Block, Bounds, Decision, Design, stop};
 use gate::judge::noise;
 use gate::judge::simulate::{ModelResult, claimed_engine, simulate, simulate_with};
+use gate::model::plan::Order;
+use gate::model::sample::Arm;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;

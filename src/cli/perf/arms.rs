@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::{Value, json};
@@ -262,7 +262,7 @@ fn found(words: &[String], cwd: &Path, environment: &Scrubbed, cache: &mut Diges
     ))
 }
 
-fn artifact(role: &str, path: &PathBuf, cache: &mut DigestCache) -> Result<Artifact> {
+fn artifact(role: &str, path: &Path, cache: &mut DigestCache) -> Result<Artifact> {
     let digests = cache.digests(path).with_context(|| format!("cannot digest {}", path.display()))?;
     let path = path.to_string_lossy().into_owned();
     Ok(Artifact {

@@ -197,8 +197,8 @@ impl<'a> Runner<'a> {
             self.bench.check_files()?;
             match self.bench.run(&slot, self.evidence.samples.len() as u32, left)? {
                 Run::Sample(sample) => {
-                    self.session.add_sample(sample.clone())?;
-                    self.evidence.samples.push(sample);
+                    self.session.add_sample(&sample)?;
+                    self.evidence.samples.push(*sample);
                 }
                 Run::Interrupted => return self.end(cancelled(self.interrupts.pending().unwrap_or(libc::SIGTERM))),
                 Run::SessionOver => return self.end(self.session_limit()),
@@ -286,11 +286,11 @@ impl<'a> Runner<'a> {
             Some(Ended::Cancelled { signal }) => Some(signal.clone()),
             _ => None,
         };
-        if cancelled.is_none() {
-            if let Some(record) = ledger::of_session(path, &self.header.id)? {
-                self.session.finish(&record)?;
-                return Ok(record);
-            }
+        if cancelled.is_none()
+            && let Some(record) = ledger::of_session(path, &self.header.id)?
+        {
+            self.session.finish(&record)?;
+            return Ok(record);
         }
         if self.plan.digest.is_empty() {
             self.plan.digest = plan_digest(&self.plan, &self.header.gate, &self.header.identity)?;

@@ -1,4 +1,6 @@
-use gate::judge::crossover::{Better, Block, Orientation, Scale, worse};
+use gate::judge::crossover::{Block, worse};
+use gate::model::metric::{Better, Scale};
+use gate::model::plan::Orientation;
 use serde_json::Value;
 
 /// One case, or a part of it, with typed access.

@@ -4,8 +4,11 @@ mod case;
 
 use std::{env, fs, path::PathBuf};
 
-use gate::judge::crossover::{Block, Bounds, Design, Estimate, Order, Orientation, Pairs, Scale, decide, margin, mde};
+use gate::judge::crossover::{Block, Bounds, Design, Estimate, Pairs, decide, margin, mde};
 use gate::judge::{distribution, noise, prediction, ranks, summary};
+use gate::model::metric::Scale;
+use gate::model::plan::{Order, Orientation};
+use gate::model::sample::Arm;
 use serde_json::Value;
 
 use case::Case;
@@ -146,7 +149,7 @@ fn verdict_more(case: &Case) {
         Order::ThueMorse
     };
     for (index, block) in case.blocks().iter().enumerate() {
-        assert_eq!(block.orientation, kind.orientation(index), "{}: block {index}", case.name);
+        assert_eq!(block.orientation, kind.orientation(index as u32), "{}: block {index}", case.name);
     }
 }
 
@@ -220,7 +223,7 @@ fn summaries(case: &Case) {
 
 fn ordered(case: &Case) -> Vec<Orientation> {
     let kind: Order = serde_json::from_value(case.value["kind"].clone()).unwrap();
-    (0..case.size("K")).map(|block| kind.orientation(block)).collect()
+    (0..case.size("K")).map(|block| kind.orientation(block as u32)).collect()
 }
 
 fn order(case: &Case) {
