@@ -53,6 +53,8 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         at: "command line".to_owned(),
         tolerance: None,
         max: None,
+        at_least: None,
+        at_most: None,
     };
     let gate = Gate {
         name: "command-line".to_owned(),
