@@ -1,7 +1,9 @@
 //! Everything that touches the world: processes, files, locks, version control, the environment and the clock.
 
 pub mod clock;
+pub mod device;
 pub mod digest;
+pub mod endpoint;
 pub mod environment;
 pub mod files;
 pub mod git;

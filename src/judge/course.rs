@@ -14,13 +14,13 @@ const FAILURES_MAX: u32 = 2;
 /// From this many more voids on the candidate's runs than on the base's, the candidate itself is the cause.
 const VOID_IMBALANCE: u32 = 3;
 
-/// A valid block: four runs that ended well, none of them void.
+/// A valid block: every run of it ended well, none of them void.
 #[derive(Debug, Clone)]
 pub struct Block<'a> {
     /// The order of the arms.
     pub orientation: Orientation,
-    /// The four samples in slot order.
-    pub samples: [&'a Sample; 4],
+    /// The samples in slot order.
+    pub samples: Vec<&'a Sample>,
 }
 
 /// Why a cell's session cannot go on.
@@ -127,8 +127,9 @@ impl<'a> Course<'a> {
 
     /// Whether the warm-up is over and went well.
     fn read_warmups(&mut self, plan: &Plan, gate: &Gate) -> bool {
-        for position in 0..2 * plan.warmup_runs {
-            let arm = Arm::BOTH[position as usize % 2];
+        let sides = plan.sides();
+        for position in 0..sides.len() as u32 * plan.warmup_runs {
+            let arm = sides[position as usize % sides.len()];
             let runs: Vec<&Sample> = self
                 .samples
                 .iter()
@@ -191,13 +192,13 @@ impl<'a> Course<'a> {
             let rows: Vec<&'a Sample> = self.samples.iter().filter(of_try).copied().collect();
             if let Some(stray) = (0..)
                 .zip(&rows)
-                .find(|(at, row)| *at >= 4 || row.position != *at || row.arm != arms[*at as usize])
+                .find(|(at, row)| row.position != *at || arms.get(*at as usize) != Some(&row.arm))
             {
                 return Err(Stopped::Trouble(Trouble::OffPlan { seq: stray.1.seq }));
             }
             let failed = |arm: Arm| rows.iter().filter(|row| row.arm == arm).find_map(|row| failure(row, gate));
             // Nothing more is learnt from a try in which the base failed.
-            let closed = rows.len() == 4 || failed(Arm::A).is_some();
+            let closed = rows.len() == arms.len() || failed(Arm::A).is_some();
             if !closed {
                 let position = rows.len() as u32;
                 let slot = Slot {
@@ -217,8 +218,10 @@ impl<'a> Course<'a> {
                 continue;
             }
             let Some((arm, why)) = Arm::BOTH.into_iter().find_map(|arm| failed(arm).map(|why| (arm, why))) else {
-                let samples = [rows[0], rows[1], rows[2], rows[3]];
-                return Ok(Block { orientation, samples });
+                return Ok(Block {
+                    orientation,
+                    samples: rows,
+                });
             };
             failures[arm as usize] += 1;
             if failures[arm as usize] == FAILURES_MAX {

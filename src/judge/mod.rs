@@ -23,8 +23,9 @@ use crate::model::evidence::{Ended, Evidence};
 use crate::model::gate::{Gate, Rule};
 use crate::model::host::Host;
 use crate::model::identity::Identity;
-use crate::model::judgement::{ENGINE, Judgement, Outcome, Step, Verdict};
+use crate::model::judgement::{Disposition, ENGINE, Judgement, Outcome, Step, Verdict};
 use crate::model::metric::{Metric, Role};
+use crate::model::number;
 use crate::model::plan::{Objective, Plan};
 use crate::model::record::{Context, Record};
 
@@ -71,6 +72,9 @@ impl<'a> From<&'a Record> for Case<'a> {
 ///
 /// Asked again with more samples of the same plan it never changes a bucket that it has decided.
 pub fn judge(case: &Case<'_>) -> Judgement {
+    if let Some(why) = &case.context.unaffected {
+        return unaffected(why);
+    }
     let Case { gate, plan, evidence, .. } = case;
     let courses: Vec<Course<'_>> = plan
         .cells
@@ -91,6 +95,7 @@ pub fn judge(case: &Case<'_>) -> Judgement {
             plan,
             design: design.as_ref(),
             ended: evidence.ended.as_ref(),
+            attempt: case.context.attempt,
         };
         let Ruled { ruling, settled } = rule::judge_of(&rule.kind)(&bucket);
         let at = courses.iter().position(|other| std::ptr::eq(other, course));
@@ -115,6 +120,19 @@ pub fn judge(case: &Case<'_>) -> Judgement {
         verdicts,
         warnings: warnings(case),
         step,
+    }
+}
+
+/// The change touches nothing that the gate guards: it passes, and nothing was measured.
+fn unaffected(why: &str) -> Judgement {
+    Judgement {
+        engine: ENGINE,
+        outcome: Outcome::Pass,
+        disposition: Disposition::Exploratory,
+        disposition_because: vec!["nothing was measured".to_owned()],
+        verdicts: Vec::new(),
+        warnings: vec![format!("not affected by this change: {why}")],
+        step: Step::Stop,
     }
 }
 
@@ -172,6 +190,14 @@ fn next(courses: &[Course<'_>], open: &[bool]) -> Step {
 /// What concerns the whole session and changes no verdict.
 fn warnings(case: &Case<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
+    let attempt = case.context.attempt;
+    if attempt > 1 {
+        let slips = 1.0 - (1.0 - case.plan.beta).powi(attempt.min(1000) as i32);
+        warnings.push(format!(
+            "attempt {attempt} at the same comparison: over so many, a real slowdown of the tolerance slips through with at most {}",
+            number::chance(slips)
+        ));
+    }
     let arms = &case.identity.arms;
     let same_files = !arms.a.artifacts.is_empty() && arms.a.artifacts == arms.b.artifacts;
     if same_files && case.plan.commands.a == case.plan.commands.b {

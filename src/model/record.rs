@@ -49,6 +49,9 @@ pub struct Context {
     pub banners: Vec<String>,
     /// The baseline that was read; null where none was.
     pub baseline: Option<Value>,
+    /// Set where the change touches nothing that the gate guards: why nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unaffected: Option<String>,
     /// The command that repeats the measurement.
     pub command: String,
 }

@@ -137,6 +137,7 @@ impl Arms {
             waivers: Vec::new(),
             banners: Vec::new(),
             baseline: None,
+            unaffected: None,
             command,
         };
         // The name must be new: time to the microsecond, process number, and what is compared.

@@ -66,6 +66,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         complete: ["source", "artifacts", "model", "prompt", "config", "policy"]
             .map(str::to_owned)
             .to_vec(),
+        equal: ["model", "prompt", "gpu", "config", "policy"].map(str::to_owned).to_vec(),
     };
     let cap = options.fixed_blocks.unwrap_or(options.max_blocks);
     let mut plan = Plan {
@@ -83,6 +84,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         min_run_cv: 0.0005,
         warmup_runs: options.warmup_runs,
         max_void_blocks: 2,
+        max_attempts: 0,
         timeout_s: options.timeout.as_secs_f64(),
         max_session_s: options.max_session.as_secs_f64(),
         on_inconclusive: options.on_inconclusive.into(),

@@ -7,7 +7,7 @@ use crate::model::judgement::{Look, Outcome, Ruling, Verdict};
 use crate::model::metric::{Better, Scale};
 use crate::model::number::{chance, difference, figure, interval, size};
 use crate::model::plan::Objective;
-use crate::model::sample::{Arm, Sample};
+use crate::model::sample::Arm;
 
 /// Holds the base's level.
 pub const KIND: Kind = Kind {
@@ -85,7 +85,7 @@ fn responses(bucket: &Bucket<'_>) -> Option<(Bounds, Vec<Block>)> {
     let mut blocks = Vec::new();
     for block in &bucket.course.blocks {
         let mut y = [0.0; 4];
-        for (y, sample) in y.iter_mut().zip(block.samples) {
+        for (y, sample) in y.iter_mut().zip(&block.samples) {
             let value = points * sample.values.get(&metric.name)?;
             values.push(value);
             *y = crossover::worse(value, scale, better)?;
@@ -235,8 +235,8 @@ fn outliers(bucket: &Bucket<'_>, arm: Arm, values: &[f64], blocks: usize) -> Opt
         .blocks
         .iter()
         .take(blocks)
-        .flat_map(|block| block.samples)
-        .filter(|sample: &&Sample| sample.arm == arm);
+        .flat_map(|block| &block.samples)
+        .filter(|sample| sample.arm == arm);
     let flagged: Vec<String> = rows
         .zip(&spread.flags)
         .filter(|(_, flagged)| **flagged)

@@ -60,6 +60,8 @@ pub struct Bucket<'a> {
     pub design: Result<&'a Design, &'a String>,
     /// Why no more samples will come, if so.
     pub ended: Option<&'a Ended>,
+    /// Which attempt at the same comparison this is, from 1.
+    pub attempt: u32,
 }
 
 /// A rule's answer, and whether more samples could still change it.
@@ -73,6 +75,9 @@ pub struct Ruled {
 impl Bucket<'_> {
     /// The answer that the samples give before any statistics: none where there is something to compare.
     pub fn obstacle(&self) -> Option<Ruled> {
+        if let Some(ruled) = self.too_many_attempts() {
+            return Some(ruled);
+        }
         let name = &self.metric.name;
         let samples = &self.course.samples;
         if let Some(sample) = samples.iter().find(|sample| sample.profiled) {
@@ -103,7 +108,7 @@ impl Bucket<'_> {
                 Some(ruled)
             }
             Trouble::Failed { arm: Arm::B, place, why } => {
-                let because = format!("The candidate B failed twice in {place}, while the base A ran: {why}.");
+                let because = self.candidate_failed(place, why);
                 Some(self.settle(Verdict::CandidateFailed, because, "Run B's command by itself, and mend it."))
             }
             Trouble::Throttled { base, candidate } => {
@@ -131,6 +136,26 @@ impl Bucket<'_> {
                 Some(ruled)
             }
         }
+    }
+
+    fn candidate_failed(&self, place: &str, why: &str) -> String {
+        let beside = if self.plan.sides().len() == 2 {
+            ", while the base A ran"
+        } else {
+            ""
+        };
+        format!("The candidate B failed twice in {place}{beside}: {why}.")
+    }
+
+    /// Retrying until it is green is no evidence: beyond the declared number of attempts there is no answer, whatever the samples say.
+    fn too_many_attempts(&self) -> Option<Ruled> {
+        let (attempt, allowed) = (self.attempt, self.plan.max_attempts);
+        if allowed == 0 || attempt <= allowed {
+            return None;
+        }
+        let because = format!("This is attempt {attempt} at the same comparison, and {allowed} are declared.");
+        let next = "Change what is compared, or have somebody who owns the gate declare more `max_attempts`, and say why.";
+        Some(self.settle(Verdict::Inconclusive, because, next))
     }
 
     /// A ruling over the first `blocks` valid blocks, not yet with an estimate.
@@ -179,7 +204,7 @@ impl Bucket<'_> {
 
     /// One arm's values over the first `blocks` valid blocks, in the order of measuring.
     pub fn values(&self, arm: Arm, blocks: usize) -> Vec<f64> {
-        let rows = self.course.blocks.iter().take(blocks).flat_map(|block| block.samples);
+        let rows = self.course.blocks.iter().take(blocks).flat_map(|block| &block.samples);
         rows.filter(|sample| sample.arm == arm)
             .filter_map(|sample| sample.values.get(&self.metric.name).copied())
             .collect()

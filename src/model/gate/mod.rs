@@ -90,4 +90,7 @@ pub struct Gate {
     pub rules: Vec<Rule>,
     /// Identity fields that must be known, or the evidence is exploratory.
     pub complete: Vec<String>,
+    /// Identity fields that must equal the baseline's, or it is stale.
+    #[serde(default)]
+    pub equal: Vec<String>,
 }
