@@ -211,7 +211,12 @@ mod tests {
 
     #[test]
     fn two_states_and_drift_are_found() {
-        let states = share(|character| character.two_states.is_some_and(|states| (states.apart - 0.1).abs() < 0.02), 0.0, 0.0, 0.1);
+        let states = share(
+            |character| character.two_states.is_some_and(|states| (states.apart - 0.1).abs() < 0.02),
+            0.0,
+            0.0,
+            0.1,
+        );
         let drift = share(|character| character.order.shown && character.order.gamma > 0.0, 0.0, 0.015, 0.0);
         assert!(states > 0.95 && drift > 0.99, "two states found in {states}, drift in {drift}");
     }

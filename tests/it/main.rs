@@ -16,6 +16,7 @@ mod environment;
 mod floors;
 mod lock;
 mod process;
+mod served;
 mod simulation;
 mod sources;
 mod tidy;
