@@ -18,7 +18,7 @@ pub fn state_folder(project: &Path) -> Result<PathBuf> {
     let folder = project.join(".gate");
     let advice = || {
         format!(
-            "cannot write the folder {}: run where it can be written, or name another with --cwd",
+            "cannot write the folder {}: start gate in a folder that can be written; --cwd moves the commands",
             folder.display()
         )
     };

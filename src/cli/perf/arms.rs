@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::{Value, json};
 
-use super::declare::Declared;
+use super::declare::{Declared, env_facts};
 use crate::edge::digest::DigestCache;
 use crate::edge::environment::{self, Scrubbed};
 use crate::edge::measure::{Command, Stamp};
@@ -180,10 +180,9 @@ impl Arms {
             .iter()
             .map(|name| ((*name).to_owned(), environment::value(name).map_or(Value::Null, Value::from)))
             .collect();
-        let env: serde_json::Map<String, Value> = env.iter().map(|(name, value)| (name.clone(), Value::from(value.clone()))).collect();
         let config = [
             ("cwd", json!(plan.cwd)),
-            ("env", Value::Object(env)),
+            ("env", env_facts(env)),
             ("pass_env", json!(pass_env)),
             ("removed_env", json!(self.removed)),
             ("devices", Value::Object(devices)),

@@ -79,28 +79,41 @@ pub fn plan_lines(header: &Header) -> Vec<String> {
     lines
 }
 
-/// Runs a session to its end and seals its record. The device is locked meanwhile.
-pub fn run(lock_timeout: Duration, session: Session, arms: Arms, ledger: &Path) -> Result<Finished> {
-    let interrupts = Interrupts::register().context("cannot listen for signals")?;
-    become_subreaper().context("cannot adopt the orphans of measured processes")?;
-    let directory = lock_dir();
-    let request = LockRequest {
-        dir: &directory,
-        device: "cpu",
-        wait: lock_timeout,
-        command: &session.header.context.command,
-    };
-    let lock = DeviceLock::acquire(&request, Some(&interrupts), &mut |holder| {
-        let holder = holder.map_or_else(|| "another process".to_owned(), ToString::to_string);
-        say(&format!("waiting for the device: {holder} holds it"));
-    });
-    let lock = match lock {
-        Ok(lock) => lock,
-        Err(error) => return Err(anyhow!(error)),
-    };
-    let finished = Runner::new(session, arms, &interrupts)?.run(ledger);
-    drop(lock);
-    finished
+/// The device, ours as long as this lives, and the signals that end a run early.
+pub struct Device {
+    interrupts: Interrupts,
+    _lock: DeviceLock,
+}
+
+impl Device {
+    /// Locks the device for a command, waiting as long as allowed.
+    ///
+    /// # Errors
+    /// When another process holds it all the while, or a signal comes ([`LockError::Interrupted`]).
+    pub fn lock(wait: Duration, command: &str) -> Result<Self> {
+        let interrupts = Interrupts::register().context("cannot listen for signals")?;
+        become_subreaper().context("cannot adopt the orphans of measured processes")?;
+        let directory = lock_dir();
+        let request = LockRequest {
+            dir: &directory,
+            device: "cpu",
+            wait,
+            command,
+        };
+        let lock = DeviceLock::acquire(&request, Some(&interrupts), &mut |holder| {
+            let holder = holder.map_or_else(|| "another process".to_owned(), ToString::to_string);
+            say(&format!("waiting for the device: {holder} holds it"));
+        })?;
+        Ok(Self { interrupts, _lock: lock })
+    }
+
+    /// Runs a session to its end and seals its record.
+    ///
+    /// # Errors
+    /// When the record cannot be sealed.
+    pub fn run(&self, session: Session, arms: Arms, ledger: &Path) -> Result<Finished> {
+        Runner::new(session, arms, &self.interrupts)?.run(ledger)
+    }
 }
 
 struct Runner<'a> {
