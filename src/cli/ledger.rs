@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
+use serde_json::Value;
 
 use super::{answer, canvas};
 use crate::edge::{files, git, ledger};
@@ -120,7 +121,7 @@ fn verify(lines: &[ledger::Line]) -> Result<u8> {
         }
         match line.record() {
             Err(error) => fault(format!("{error:#}")),
-            Ok(record) => match again(&record) {
+            Ok(record) => match again(&line.value, &record) {
                 Ok(None) => {}
                 Ok(Some(note)) => out.push_str(&format!("line {at}: {note}\n")),
                 Err(why) => fault(why),
@@ -139,8 +140,8 @@ fn verify(lines: &[ledger::Line]) -> Result<u8> {
 }
 
 /// Judges a record again. Gives a note where an older engine judged otherwise.
-fn again(record: &Record) -> Result<Option<String>, String> {
-    let digest = plan_digest(&record.plan, &record.gate, &record.identity).map_err(|error| error.to_string())?;
+fn again(value: &Value, record: &Record) -> Result<Option<String>, String> {
+    let digest = plan_digest(value);
     if digest != record.plan.digest {
         return Err(format!(
             "the plan's digest says {}, its contents give {}",

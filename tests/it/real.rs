@@ -127,18 +127,14 @@ fn kept_records_are_judged_as_they_were() {
         let at = path.file_name().unwrap().to_string_lossy().into_owned();
         let value = json(&text);
         assert_eq!(value["seal"], seal(&value), "{at}: the seal");
+        let digest = plan_digest(&value);
         let record: Record = serde_json::from_value(value).unwrap_or_else(|error| panic!("{at}: {error}"));
         assert_eq!(record.version, 1, "{at}");
-        let digest = plan_digest(&record.plan, &record.gate, &record.identity).unwrap();
         assert_eq!(record.plan.digest, digest, "{at}: the plan's digest");
         let again = judge(&Case::from(&record));
         same(&record.judgement, &again).unwrap_or_else(|why| panic!("{at}: {why}"));
         let verdict = again.verdicts[0].verdict.word();
         assert_eq!(at.split('.').nth(1), Some(verdict), "{at}");
-        assert_eq!(
-            record.judgement.verdicts[0].because, again.verdicts[0].because,
-            "{at}: in the same words"
-        );
     }
 }
 

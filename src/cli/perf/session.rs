@@ -23,7 +23,7 @@ use crate::model::judgement::{Judgement, Step};
 use crate::model::metric::Better;
 use crate::model::number::{chance, duration, size};
 use crate::model::plan::{MAX_BLOCKS, Plan};
-use crate::model::record::{Record, Tool, VERSION, plan_digest};
+use crate::model::record::{Record, Tool, VERSION, digest_of_plan};
 use crate::model::text::plain_line;
 
 /// The plan in words, a line each.
@@ -271,7 +271,7 @@ impl<'a> Runner<'a> {
             }
             cap_at(&mut plan, cap);
         }
-        plan.digest = plan_digest(&plan, &self.header.gate, &self.header.identity)?;
+        plan.digest = digest_of_plan(&plan, &self.header.gate, &self.header.identity)?;
         self.session.complete(plan.clone())?;
         self.plan = plan;
         Ok(true)
@@ -306,7 +306,7 @@ impl<'a> Runner<'a> {
             return Ok(record);
         }
         if self.plan.digest.is_empty() {
-            self.plan.digest = plan_digest(&self.plan, &self.header.gate, &self.header.identity)?;
+            self.plan.digest = digest_of_plan(&self.plan, &self.header.gate, &self.header.identity)?;
         }
         let judgement = self.judge();
         let Header {
