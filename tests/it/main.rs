@@ -14,6 +14,7 @@ mod digest;
 mod engine;
 mod environment;
 mod floors;
+mod formats;
 mod lock;
 mod method;
 mod process;
