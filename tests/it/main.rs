@@ -10,10 +10,12 @@
 
 mod adapter;
 mod alone;
+mod build;
 mod digest;
 mod engine;
 mod environment;
 mod floors;
+mod judge;
 mod lock;
 mod process;
 mod simulation;
