@@ -12,6 +12,7 @@ use super::host::Host;
 use super::identity::Identity;
 use super::judgement::Judgement;
 use super::plan::Plan;
+use super::text::plain_line;
 
 /// The record format's version.
 pub const VERSION: u32 = 1;
@@ -97,6 +98,12 @@ pub struct Record {
 /// `b3:` and the BLAKE3 of some bytes.
 pub fn digest(bytes: &[u8]) -> String {
     format!("b3:{}", blake3::hash(bytes).to_hex())
+}
+
+/// The first twelve hex digits of a digest or seal, for people. Whatever else stands in its place is made safe to show.
+pub fn short(digest: &str) -> String {
+    let digits: String = digest.trim_start_matches("b3:").chars().take(12).collect();
+    plain_line(&digits, 12)
 }
 
 /// The canonical form of a JSON value: compact, keys sorted, numbers in their shortest exact form.

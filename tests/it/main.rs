@@ -10,12 +10,14 @@
 
 mod adapter;
 mod alone;
+mod build;
 mod digest;
 mod engine;
 mod environment;
 mod failures;
 mod floors;
 mod formats;
+mod judge;
 mod kill;
 mod lock;
 mod method;
