@@ -20,6 +20,7 @@ mod lock;
 mod order;
 mod output;
 mod process;
+mod project;
 mod real;
 mod sandbox;
 mod signals;
