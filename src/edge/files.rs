@@ -100,6 +100,24 @@ pub fn is_regular(path: &Path) -> bool {
     path.is_file()
 }
 
+/// Whether two paths, of files that may not exist yet, name the same place.
+pub fn same_place(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        let path = std::path::absolute(path).ok()?;
+        path.canonicalize()
+            .or_else(|_| {
+                Ok::<_, std::io::Error>(
+                    path.parent()
+                        .unwrap_or(&path)
+                        .canonicalize()?
+                        .join(path.file_name().unwrap_or_default()),
+                )
+            })
+            .ok()
+    };
+    place(one).is_some_and(|one| place(other) == Some(one))
+}
+
 /// The interpreter that a script names in its first line; none where the file is a program of its own.
 ///
 /// Of `#!/usr/bin/env NAME` the interpreter is `env`, which the kernel starts; what it finds is not followed.

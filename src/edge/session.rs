@@ -40,6 +40,8 @@ pub struct Header {
     pub host: Host,
     /// What surrounds it.
     pub context: Context,
+    /// The ledger that the record will be appended to: an absolute path.
+    pub ledger: PathBuf,
 }
 
 /// One line of a session file.

@@ -271,6 +271,11 @@ fn what_changed_refuses_to_be_resumed() {
     refused(&["--tolerance", "80%"], "--a");
     refused(&["--a", "./one.sh"], "--b");
 
+    let mut elsewhere = sandbox.command(&["perf", "--resume", &id]);
+    elsewhere.env("HIP_VISIBLE_DEVICES", "1");
+    let done = sandbox.start(elsewhere).wait().exits(2);
+    assert!(done.err.contains("HIP_VISIBLE_DEVICES changed: was null, is \"1\""), "{}", done.err);
+
     let script = sandbox.text("two.sh");
     sandbox.script("two.sh", "echo $$ >> log; exec sleep 0.02");
     refused(&[], "the script of arm B changed");

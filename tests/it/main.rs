@@ -24,6 +24,7 @@ mod method;
 mod order;
 mod output;
 mod process;
+mod project;
 mod readme;
 mod real;
 mod sandbox;

@@ -172,6 +172,22 @@ fn colours_are_for_terminals_that_want_them() {
 }
 
 #[test]
+fn progress_is_drawn_on_a_terminal_and_takes_itself_away() {
+    let Some(_) = program("script") else { return };
+    let line = "gate perf --a 'sleep 0.1' --b 'sleep 0.1' --fixed-blocks 2 --tolerance 95%";
+    let drawn = bash(&sandbox().with_env("TERM", "xterm"), &format!("script -qec \"{line}\" /dev/null")).out;
+    for words in [
+        "warm-up 1",
+        "block 1 of at most 2, next look after 2, at most ",
+        "block 2 of at most 2",
+    ] {
+        assert!(drawn.contains(words), "{words:?} in {drawn:?}");
+    }
+    let before_the_look: Vec<&str> = drawn.split("measured 10 processes").take(1).collect();
+    assert!(!before_the_look[0].contains("regression"), "no verdict before a look");
+}
+
+#[test]
 fn control_sequences_of_commands_are_shown_harmless() {
     let sandbox = Sandbox::new();
     sandbox.script(

@@ -200,6 +200,11 @@ fn places() {
         (&["--cwd", "plain.txt"], &["--cwd", "plain.txt is not a folder"]),
         (&["--out", "absent/record.json"], &["--out", "absent/record.json"]),
         (&["--out", "folder"], &["--out", "folder: is a folder; name a file"]),
+        (
+            &["--out", ".gate/../.gate/ledger.jsonl"],
+            &["--out", "is the ledger, which would be overwritten"],
+        ),
+        (&["--out", "./same", "--ledger", "same"], &["--out", "is the ledger"]),
         (&["--ledger", "absent/ledger.jsonl"], &["absent/ledger.jsonl"]),
         (&["--ledger", "folder"], &["ledger", "folder"]),
     ]);

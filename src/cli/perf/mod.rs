@@ -166,10 +166,15 @@ impl Perf {
             return self.fresh(places, declared.ok_or_else(|| anyhow!("--a and --b are missing"))?);
         };
         let (session, arms) = self.resumed(places, id, declared)?;
-        match session.record.clone() {
-            Some(record) => Ok((record, None)),
-            None => Device::lock(self.lock_timeout, &session.header.context.command)?.run(session, arms, &places.ledger),
+        if let Some(record) = session.record.clone() {
+            return Ok((record, None));
         }
+        let ledger = match self.ledger {
+            Some(_) => places.ledger.clone(),
+            None => session.header.ledger.clone(),
+        };
+        ledger::check(&ledger)?;
+        Device::lock(self.lock_timeout, &session.header.context.command)?.run(session, arms, &ledger)
     }
 
     /// Measures in a folder of its own instead of the project's, and shows nothing: for proofs about the gate itself.
@@ -203,11 +208,17 @@ impl Perf {
     /// Makes and checks every place that will be written, before any process runs. They are where gate runs, wherever the commands do.
     fn places(&self) -> Result<Places> {
         let folder = files::working_folder()?;
-        let state = files::state_folder(&git::top(&folder).unwrap_or(folder))?;
-        let ledger = ledger::path(self.ledger.as_deref(), &state);
+        let state = files::state_folder(&git::top(&folder).unwrap_or_else(|| folder.clone()))?;
+        let ledger = folder.join(ledger::path(self.ledger.as_deref(), &state));
         ledger::check(&ledger)?;
         if let Some(out) = &self.out {
             files::check_writable(out).context("--out")?;
+            if files::same_place(out, &ledger) {
+                bail!(
+                    "--out: {} is the ledger, which would be overwritten: name another file",
+                    out.display()
+                );
+            }
         }
         Ok(Places {
             sessions: state.join("sessions"),
@@ -229,7 +240,7 @@ impl Perf {
     fn fresh(&self, places: &Places, declared: declare::Declared) -> Result<Finished> {
         let arms = arms::Arms::find(&declared, &places.digests)?;
         let device = Device::lock(self.lock_timeout, &declared.command)?;
-        let header = arms.header(declared)?;
+        let header = arms.header(declared, places.ledger.clone())?;
         let same = |other: &Header| other.plan == header.plan && other.gate == header.gate && other.identity.arms == header.identity.arms;
         let unfinished = crate::edge::session::unfinished(&places.sessions, same);
         let session = Session::create(&places.sessions, header)?;
