@@ -41,7 +41,7 @@ fn a_base_that_fails_is_an_error_after_one_retry() {
     assert_eq!(log, "AA", "one retry, and nothing after it");
     assert_eq!(
         because(&record),
-        "The base arm A failed twice in the warm-up: exit code 3. Nothing can be compared with it."
+        "The base arm A failed twice in the warm-up: exit code 3. There is nothing to compare with."
     );
     assert_eq!(record["judgement"]["outcome"], "error");
     assert_eq!(samples(&record)[0]["detail"]["stderr_tail"], "broken");

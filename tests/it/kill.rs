@@ -130,7 +130,7 @@ fn finish_and_check(sandbox: &Sandbox, words: &[&str], before: &[u8], at: &str) 
     assert_eq!(ledger[0], record, "{at}");
     assert_eq!(record["labels"]["session"], id.as_str(), "{at}");
     let verified = sandbox.gate(&["ledger", "verify"]).exits(0);
-    assert!(verified.out.contains("1 records, 0 violations"), "{at}: {}", verified.out);
+    assert!(verified.out.contains("1 record, 0 violations"), "{at}: {}", verified.out);
 
     let code = done.code.unwrap();
     let again = sandbox.gate(&["perf", "--resume", &id, "--format", "json"]).exits(code);

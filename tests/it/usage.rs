@@ -308,7 +308,7 @@ fn a_disk_that_fills_up_during_the_session_leaves_it_resumable() {
     assert!(first[first.len() - 2].contains("No space left on device"), "{first:?}");
     let before: usize = sandbox.text("before").trim().parse().unwrap();
     assert!((2..50).contains(&before), "it filled up in the middle: after {before} processes");
-    assert!(done.out.contains("1 records, 0 violations"), "{}", done.out);
+    assert!(done.out.contains("1 record, 0 violations"), "{}", done.out);
     let record = crate::sandbox::json(&sandbox.text("record"));
     assert_eq!(crate::sandbox::samples(&record).len(), 50);
     assert_eq!(
