@@ -1,5 +1,6 @@
 //! Argument structs, whose documentation is the help, and composition. The only floor that prints.
 
+mod clean;
 mod completions;
 mod explain;
 mod ledger;
@@ -39,6 +40,7 @@ enum Command {
     Workload(workload::Workload),
     Explain(explain::Explain),
     Schema(schema::Schema),
+    Clean(clean::Clean),
     Completions(completions::Completions),
 }
 
@@ -55,6 +57,7 @@ pub fn main() -> u8 {
         Command::Workload(workload) => workload.run(),
         Command::Explain(explain) => explain.run(),
         Command::Schema(schema) => schema.run(),
+        Command::Clean(clean) => clean.run(),
         Command::Completions(completions) => completions.run(),
     };
     code.unwrap_or_else(|error| {

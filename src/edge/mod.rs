@@ -1,5 +1,6 @@
 //! Everything that touches the world: processes, files, locks, version control, the environment and the clock.
 
+pub mod arms;
 pub mod clock;
 pub mod device;
 pub mod digest;
@@ -13,4 +14,5 @@ pub mod lock;
 pub mod measure;
 pub mod process;
 pub mod session;
+pub mod tidy;
 pub mod workload;
