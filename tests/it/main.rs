@@ -14,6 +14,7 @@ mod digest;
 mod engine;
 mod environment;
 mod floors;
+mod gate_file;
 mod lock;
 mod process;
 mod simulation;
