@@ -178,7 +178,7 @@ impl<'a> Walk<'a, '_> {
         }
         let warmup = self.warm < 2 * self.plan.warmup_runs;
         let (block, position, arm) = if warmup {
-            (0, self.warm, if self.warm % 2 == 0 { Arm::A } else { Arm::B })
+            (0, self.warm, if self.warm.is_multiple_of(2) { Arm::A } else { Arm::B })
         } else {
             let (block, position) = (self.blocks.len(), self.rows.len());
             let arm = *self.plan.blocks.get(block)?.arms().get(position)?;
