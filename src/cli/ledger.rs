@@ -12,7 +12,7 @@ use crate::judge::{Case, judge, same};
 use crate::model::judgement::ENGINE;
 use crate::model::number::count;
 use crate::model::record::{Record, digest, plan_digest, seal, short};
-use crate::model::text::plain_line;
+use crate::model::text::{no_commands, plain_line};
 use crate::{exit, render};
 
 /// Look at the sealed records, and check them
@@ -74,7 +74,7 @@ fn log(lines: &[ledger::Line]) -> Result<u8> {
             disposition.word()
         ));
     }
-    answer(&out)?;
+    answer(&no_commands(&out))?;
     Ok(exit::PASS.code)
 }
 

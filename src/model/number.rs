@@ -101,13 +101,15 @@ pub fn count(number: impl TryInto<u64>, thing: &str) -> String {
     }
 }
 
-/// A duration in words: `0.8 s`, `42 s`, `3 min 20 s`, `2 h 5 min`.
+/// A duration in words: `0.8 s`, `42 s`, `3 min 20 s`, `45 min`, `2 h 5 min`.
 pub fn duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
         _ if seconds < 10.0 => format!("{seconds:.1} s"),
         0..=99 => format!("{whole} s"),
+        100..=5999 if whole.is_multiple_of(60) => format!("{} min", whole / 60),
         100..=5999 => format!("{} min {} s", whole / 60, whole % 60),
+        _ if whole % 3600 < 60 => format!("{} h", whole / 3600),
         _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
     }
 }
@@ -229,5 +231,19 @@ mod tests {
             (count(1_u32, "block"), count(0_u32, "block")),
             ("1 block".to_owned(), "0 blocks".to_owned())
         );
+    }
+
+    #[test]
+    fn durations_read_as_words() {
+        for (seconds, text) in [
+            (0.84, "0.8 s"),
+            (42.4, "42 s"),
+            (200.0, "3 min 20 s"),
+            (2700.0, "45 min"),
+            (7500.0, "2 h 5 min"),
+            (7230.0, "2 h"),
+        ] {
+            assert_eq!(duration(seconds), text);
+        }
     }
 }

@@ -82,7 +82,7 @@ pub struct Plan {
     pub order: Order,
     /// The orientation of every block up to the cap; each cell runs them in this order.
     pub blocks: Vec<Orientation>,
-    /// After how many valid blocks the rule is evaluated; empty until the cap is known.
+    /// After how many valid blocks the rule is evaluated; they follow from the cap, and others are refused.
     pub looks: Vec<u32>,
     /// What is measured: one cell a fixture.
     pub cells: Vec<Cell>,

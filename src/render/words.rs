@@ -113,7 +113,7 @@ pub fn measured(record: &Record) -> String {
         1 => "1 fresh process".to_owned(),
         many => format!("{many} fresh processes"),
     };
-    for (count, word) in [(warmups, "as warm-up"), (failed, "failed"), (void, "void")] {
+    for (count, word) in [(warmups, "of them warm-up"), (failed, "failed"), (void, "void")] {
         if count > 0 {
             text.push_str(&format!(", {count} {word}"));
         }

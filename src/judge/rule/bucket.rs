@@ -242,6 +242,18 @@ impl Bucket<'_> {
             Ended::Error { what } => format!("the run broke off: {what}"),
         })
     }
+
+    /// What to do where there is no answer yet.
+    pub fn next_when_open(&self) -> &'static str {
+        match self.ended {
+            None => "Go on measuring.",
+            Some(Ended::SessionLimit { .. } | Ended::TooFewBlocks { .. }) => {
+                "Measure again with a longer --max-session, or with a shorter command."
+            }
+            Some(Ended::Cancelled { .. }) => "Go on with `gate perf --resume`, or measure again.",
+            Some(Ended::Error { .. }) => "Mend what broke, then go on with `gate perf --resume`, or measure again.",
+        }
+    }
 }
 
 fn verb(count: u32, one: &'static str, many: &'static str) -> &'static str {

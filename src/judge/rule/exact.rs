@@ -23,7 +23,7 @@ fn judge(bucket: &Bucket<'_>) -> Ruled {
     let (&[a, a_again], &[b, b_again]) = (base.as_slice(), candidate.as_slice()) else {
         let why = bucket.ended_because().unwrap_or_else(|| "no block is complete yet".to_owned());
         let because = format!("No answer on {}: {why}.", bucket.subject());
-        let ruling = bucket.ruling(0, Verdict::Inconclusive, because, "Measure again with room for one block.");
+        let ruling = bucket.ruling(0, Verdict::Inconclusive, because, bucket.next_when_open());
         return Ruled { ruling, settled: false };
     };
     let ruling = match [(Arm::A, a, a_again), (Arm::B, b, b_again)]
@@ -65,7 +65,7 @@ fn compare(bucket: &Bucket<'_>, base: f64, candidate: f64) -> Ruling {
     };
     let change = match gain {
         _ if candidate == base => "no change".to_owned(),
-        Some(gain) => format!("a gain of {}", number::gain(gain, None, tolerance, scale, unit).0),
+        Some(gain) => format!("gain {}", number::gain(gain, None, tolerance, scale, unit).0),
         None => "a relative change from zero is undefined".to_owned(),
     };
     let because = format!(

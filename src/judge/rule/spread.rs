@@ -25,7 +25,7 @@ fn judge(bucket: &Bucket<'_>) -> Ruled {
             .ended_because()
             .unwrap_or_else(|| format!("{have} of {} are complete", number::count(wanted as u64, "block")));
         let because = format!("No answer on {}: {why}.", bucket.subject());
-        let ruling = bucket.ruling(have, Verdict::Inconclusive, because, "Measure again with room for three blocks.");
+        let ruling = bucket.ruling(have, Verdict::Inconclusive, because, bucket.next_when_open());
         return Ruled { ruling, settled: false };
     }
     let mut ruling = bucket.ruling(wanted, Verdict::Incomparable, String::new(), "");

@@ -4,4 +4,5 @@ mod answers;
 mod properties;
 mod rules;
 mod trouble;
+mod voids;
 mod worth;

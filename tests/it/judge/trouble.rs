@@ -1,4 +1,4 @@
-//! Failures, voids, missing figures and samples off the plan: nothing is dropped silently.
+//! Failures, missing figures and samples off the plan: nothing is dropped silently.
 
 use gate::model::figure::{Missing, State};
 use gate::model::judgement::{Outcome, Step, Verdict};
@@ -7,8 +7,8 @@ use gate::model::sample::{Arm, Sample, Slot};
 
 use crate::build::{Reports, Session, metric, noisy, rule};
 
-/// How many runs each place took, as `w0 w0' 0A 0B`: a warm-up or block number, the arm, and a mark for each retry.
-fn runs(session: &Session) -> String {
+/// The runs in order, as `wA wB 0A 0A' 0B'`: a warm-up or the block's number, the arm, and a mark for each retry.
+pub fn runs(session: &Session) -> String {
     let word = |sample: &Sample| {
         let place = if sample.warmup { "w".to_owned() } else { sample.block.to_string() };
         format!("{place}{}{}", sample.arm, "'".repeat(sample.attempt as usize))
@@ -26,7 +26,8 @@ fn failing(fails: impl Fn(&Slot) -> bool) -> impl FnMut(&Slot, &mut Sample) {
     }
 }
 
-type Fails = fn(&Slot) -> bool;
+/// The slots that fail.
+pub type Fails = fn(&Slot) -> bool;
 
 #[test]
 fn failures_are_retried_once_and_blamed_on_their_arm() {
@@ -224,7 +225,9 @@ fn a_missing_figure_stops_the_session_at_once() {
             ruling.because
         );
     }
-    let silent = Session::new().whole(|_, sample| drop(sample.values.remove("t")));
+    let silent = Session::new().whole(|_, sample| {
+        sample.values.remove("t");
+    });
     assert_eq!(
         silent.ruling().verdict,
         Verdict::NotMeasured,
@@ -261,116 +264,12 @@ fn profiled_samples_explain_and_never_judge() {
     assert_eq!(session.0.evidence.samples.len(), 1, "nothing more is run");
 }
 
-/// A session that is void where `voids` says so, by what the candidate can have caused or not.
-fn voided(limit: u32, attributable: bool, voids: impl Fn(&Slot) -> bool) -> Session {
-    let mut steady = noisy(0.0, 0.3, 3);
-    Session::new()
-        .cap(4)
-        .planned(|plan| plan.max_void_blocks = limit)
-        .whole(|slot, sample| {
-            steady(slot, sample);
-            if !slot.warmup && voids(slot) {
-                sample.voided(attributable);
-            }
-        })
-}
-
-#[test]
-fn a_void_costs_its_whole_block_which_is_run_again() {
-    let session = voided(2, true, |slot| (slot.block, slot.position, slot.attempt) == (1, 2, 0));
-    assert!(
-        runs(&session).starts_with("wA wB 0A 0B 0B 0A 1B 1A 1A 1B 1B' 1A' 1A' 1B'"),
-        "{}",
-        runs(&session)
-    );
-    assert_eq!(session.ruling().verdict, Verdict::NoRegression);
-    let valid: usize = session.ruling().base.unwrap().n as usize + session.ruling().candidate.unwrap().n as usize;
-    assert_eq!(
-        session.0.evidence.samples.len(),
-        2 + 4 + valid,
-        "the void rows stay in the evidence, and outside the answer"
-    );
-}
-
-#[test]
-fn too_many_voids_end_it_and_an_unbalanced_host_blames_the_candidate() {
-    let cases: [(&str, u32, bool, Fails, Verdict, &str); 6] = [
-        (
-            "three void blocks, two allowed",
-            2,
-            false,
-            |_| true,
-            Verdict::Inconclusive,
-            "3 blocks were void, 2 are allowed; the last one because the clock fell below its floor.",
-        ),
-        (
-            "one void block, none allowed",
-            0,
-            false,
-            |slot| slot.position == 0,
-            Verdict::Inconclusive,
-            "1 block was void, 0 are allowed",
-        ),
-        (
-            "on A only",
-            2,
-            true,
-            |slot| slot.arm == Arm::A,
-            Verdict::Inconclusive,
-            "3 blocks were void",
-        ),
-        ("on both alike", 2, true, |_| true, Verdict::Inconclusive, "3 blocks were void"),
-        (
-            "on B, twice a block: the balance is looked at before the number",
-            1,
-            true,
-            |slot| slot.arm == Arm::B,
-            Verdict::ThrottleAttributable,
-            "Declared limits of the host were reached on 4 runs of the candidate and on 0 of the base.",
-        ),
-        (
-            "on B, by others on the machine",
-            2,
-            false,
-            |slot| slot.arm == Arm::B,
-            Verdict::Inconclusive,
-            "3 blocks were void",
-        ),
-    ];
-    for (what, limit, attributable, voids, verdict, says) in cases {
-        let session = voided(limit, attributable, voids);
-        let ruling = session.ruling();
-        assert_eq!(ruling.verdict, verdict, "{what}: {}", ruling.because);
-        assert!(ruling.because.starts_with(says), "{what}: {}", ruling.because);
-        assert_eq!(session.judge().step, Step::Stop);
-    }
-    let outcome = voided(1, true, |slot| slot.arm == Arm::B).judge().outcome;
-    assert_eq!(outcome, Outcome::Fail);
-}
-
-#[test]
-fn a_void_excuses_a_failure_of_the_same_try() {
-    let mut tries = 0;
-    let session = Session::new().cap(2).whole(|slot, sample| {
-        sample.prints("t", 100.0);
-        if !slot.warmup && slot.block == 0 && slot.position == 1 && slot.attempt < 2 {
-            tries += 1;
-            sample.exits(1);
-            sample.voided(false);
-        }
-    });
-    assert_eq!(
-        (tries, session.ruling().verdict),
-        (2, Verdict::NoRegression),
-        "{}",
-        session.ruling().because
-    );
-}
+type Change = fn(&mut Vec<Sample>);
 
 #[test]
 fn samples_off_the_plan_are_an_error() {
     let whole = Session::new().whole(noisy(0.0, 0.3, 1));
-    let changes: [(&str, fn(&mut Vec<Sample>)); 9] = [
+    let changes: [(&str, Change); 9] = [
         ("another arm in a warm-up", |samples| samples[0].arm = Arm::B),
         ("another arm in a block", |samples| samples[3].arm = Arm::A),
         ("a slot left out", |samples| drop(samples.remove(4))),
@@ -399,10 +298,12 @@ fn samples_off_the_plan_are_an_error() {
     }
 }
 
+type Later = fn(&Slot, &mut Sample);
+
 #[test]
 fn what_happens_after_a_decision_does_not_touch_it() {
     let both = || Session::of(vec![metric("t:lower:ms", "2%"), metric("u:lower:ms", "2%")], vec![rule("hold")]);
-    let cases: [(&str, fn(&Slot, &mut Sample), Verdict, Outcome); 4] = [
+    let cases: [(&str, Later, Verdict, Outcome); 4] = [
         (
             "B crashes",
             |slot, sample| {

@@ -78,28 +78,23 @@ fn advisory_rules_do_not_decide() {
     assert_eq!((judgement.outcome, judgement.disposition), (Outcome::Pass, Disposition::Measured));
 }
 
+type Change = fn(&mut Session);
+
 #[test]
 fn the_first_disposition_that_applies_is_given_with_its_facts() {
-    let unknown = |session: &mut Session| {
+    let unknown: Change = |session| {
         session.0.identity.missing.push(Unknown {
             field: "source".to_owned(),
             why: "no repository".to_owned(),
         });
     };
-    let cases: Vec<(&str, f64, f64, Box<dyn Fn(&mut Session)>, Disposition, &str)> = vec![
-        (
-            "a pass",
-            0.0,
-            0.3,
-            Box::new(|_| ()),
-            Disposition::Measured,
-            "the identity is complete",
-        ),
+    let cases: Vec<(&str, f64, f64, Change, Disposition, &str)> = vec![
+        ("a pass", 0.0, 0.3, |_| (), Disposition::Measured, "the identity is complete"),
         (
             "a failed rule",
             8.0,
             0.3,
-            Box::new(|_| ()),
+            |_| (),
             Disposition::RejectedNull,
             "the rule hold failed on t: regression",
         ),
@@ -107,7 +102,7 @@ fn the_first_disposition_that_applies_is_given_with_its_facts() {
             "no answer",
             0.0,
             9.0,
-            Box::new(|_| ()),
+            |_| (),
             Disposition::RejectedNull,
             "the samples gave no answer on t: inconclusive",
         ),
@@ -115,7 +110,7 @@ fn the_first_disposition_that_applies_is_given_with_its_facts() {
             "an unknown source",
             0.0,
             0.3,
-            Box::new(unknown),
+            unknown,
             Disposition::Exploratory,
             "source is unknown (no repository)",
         ),
@@ -123,7 +118,7 @@ fn the_first_disposition_that_applies_is_given_with_its_facts() {
             "an unknown source and a failed rule",
             8.0,
             0.3,
-            Box::new(unknown),
+            unknown,
             Disposition::Exploratory,
             "source is unknown",
         ),
@@ -131,7 +126,7 @@ fn the_first_disposition_that_applies_is_given_with_its_facts() {
             "no artifacts",
             0.0,
             0.3,
-            Box::new(|session| session.0.identity.arms.b.artifacts.clear()),
+            |session| session.0.identity.arms.b.artifacts.clear(),
             Disposition::Exploratory,
             "artifacts is unknown (not recorded)",
         ),
@@ -139,7 +134,7 @@ fn the_first_disposition_that_applies_is_given_with_its_facts() {
             "a replayed host",
             0.0,
             0.3,
-            Box::new(|session| session.0.host.replayed = true),
+            |session| session.0.host.replayed = true,
             Disposition::Exploratory,
             "the host was replayed from a snapshot",
         ),
@@ -147,7 +142,7 @@ fn the_first_disposition_that_applies_is_given_with_its_facts() {
             "a field that the gate does not ask for",
             0.0,
             0.3,
-            Box::new(|session| session.0.identity.gpu.clear()),
+            |session| session.0.identity.gpu.clear(),
             Disposition::Measured,
             "the identity is complete",
         ),

@@ -30,9 +30,7 @@ pub fn of(bucket: &Bucket<'_>, look: &Look, bounds: Bounds) -> Vec<String> {
         ));
     }
     if look.floored {
-        warnings.push(
-            "the runs differ by less than the least noise that is believed of a measurement, so that least noise was used".to_owned(),
-        );
+        warnings.push("the runs differ less than measurements are believed to: the least believable noise was used instead".to_owned());
     }
     warnings.extend(unequal(bucket, look, bounds));
     warnings.extend(Arm::BOTH.into_iter().filter_map(|arm| outliers(bucket, arm, look.k)));

@@ -63,16 +63,11 @@ pub fn undecided(bucket: &Bucket<'_>, design: &Design) -> (String, String) {
     let (have, cap) = (bucket.blocks().len(), design.cap());
     let subject = bucket.subject();
     let have = count(have as u64, "block");
-    match bucket.ended_because() {
-        Some(why) => (
-            format!("No answer on {subject}: {why}, and {have} gave none."),
-            "Measure again, with a longer --max-session or a shorter command if time ran out.".to_owned(),
-        ),
-        None => (
-            format!("No answer on {subject}: {have} of at most {cap} measured, and no look so far decided."),
-            "Go on measuring.".to_owned(),
-        ),
-    }
+    let because = match bucket.ended_because() {
+        Some(why) => format!("No answer on {subject}: {why}, and {have} gave none."),
+        None => format!("No answer on {subject}: {have} of at most {cap} measured, and no look so far decided."),
+    };
+    (because, bucket.next_when_open().to_owned())
 }
 
 /// What to do about the answer.
