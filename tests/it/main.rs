@@ -10,14 +10,17 @@
 
 mod adapter;
 mod alone;
+mod base;
 mod digest;
 mod engine;
 mod environment;
 mod floors;
 mod lock;
+mod playground;
 mod process;
 mod simulation;
 mod sources;
 mod tidy;
 mod vectors;
 mod workload;
+mod worktree;
