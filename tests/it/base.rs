@@ -4,7 +4,7 @@ use std::fs;
 
 use gate::edge::git::{Candidate, Chosen, Event, choose};
 
-use crate::alone::alone;
+use crate::alone::{again, alone, is_alone};
 use crate::playground::{Checkout, Playground};
 
 fn chosen(checkout: &Checkout<'_>, event: Option<&Event>, wanted: Option<&str>) -> Chosen {
@@ -226,4 +226,36 @@ fn places_that_are_no_checkout_are_refused() {
         .for_each(|(_, value)| *value = "/nonexistent".into());
     let error = gate::edge::git::Repository::open(&place.path(""), &env).expect_err("there is no git");
     assert!(format!("{error:#}").contains("install git"), "{error:#}");
+}
+
+#[test]
+fn the_event_of_a_job_is_read_from_its_file() {
+    const NAME: &str = "base::the_event_of_a_job_is_read_from_its_file";
+    if is_alone(NAME) {
+        let read = Event::of_this_job().map(|event| format!("{event:?}"));
+        println!("{}", read.unwrap_or_else(|error| format!("error: {error:#}")));
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("event.json");
+    fs::write(&file, format!(r#"{{"before":"{}","after":"{}"}}"#, "1".repeat(40), "2".repeat(40))).expect("the folder is ours");
+    let read = |name: &str, path: &str| {
+        let done = again(NAME, &[])
+            .env("GITHUB_EVENT_NAME", name)
+            .env("GITHUB_EVENT_PATH", path)
+            .output();
+        String::from_utf8(done.expect("the tests can start themselves").stdout).expect("text")
+    };
+    let path = file.to_str().expect("text");
+    assert!(read("push", path).contains(&format!("Push {{ before: Some({:?})", "1".repeat(40))));
+    for (name, path, says) in [
+        ("", "", "None"),
+        ("schedule", path, "None"),
+        ("push", "", "GITHUB_EVENT_PATH is not set"),
+        ("push", "/nonexistent/event.json", "must be mounted"),
+        ("merge_group", path, "not the file of a merge_group event"),
+    ] {
+        let said = read(name, path);
+        assert!(said.contains(says), "{name} {path}: {said}");
+    }
 }

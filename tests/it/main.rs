@@ -10,7 +10,10 @@
 
 mod adapter;
 mod alone;
+mod artifacts;
 mod base;
+mod build;
+mod clean;
 mod digest;
 mod engine;
 mod environment;

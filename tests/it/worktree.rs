@@ -101,6 +101,30 @@ fn the_working_tree_becomes_a_tree_and_nothing_of_the_users_changes() {
 }
 
 #[test]
+fn a_change_in_the_same_instant_as_the_index_is_seen() {
+    if !alone("worktree::a_change_in_the_same_instant_as_the_index_is_seen") {
+        return;
+    }
+    let place = Playground::new();
+    let checkout = place.repository("r");
+    checkout.git(&["config", "core.trustctime", "false"]);
+    let instant = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    let at_that_instant = |path: &str| {
+        let file = fs::File::options().write(true).open(checkout.top.join(path)).expect("it is there");
+        file.set_modified(instant).expect("it is ours");
+    };
+    at_that_instant("a");
+    checkout.git(&["update-index", "--refresh"]);
+    checkout.write("a", "two\n");
+    at_that_instant("a");
+    at_that_instant(".git/index");
+    let scratch = trees(&checkout).claim(None).expect("a folder");
+    let snapshot = checkout.open().snapshot(scratch.path(), false).expect("a snapshot");
+    let read = snapshot.repository.read_blob(&snapshot.tree, "a").expect("a file");
+    assert_eq!(read, Some(b"two\n".to_vec()));
+}
+
+#[test]
 fn linked_worktrees_detached_heads_and_shared_objects_work() {
     if !alone("worktree::linked_worktrees_detached_heads_and_shared_objects_work") {
         return;
