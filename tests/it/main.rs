@@ -10,7 +10,10 @@
 
 mod adapter;
 mod alone;
+mod artifacts;
+mod base;
 mod build;
+mod clean;
 mod digest;
 mod engine;
 mod environment;
@@ -25,6 +28,7 @@ mod lock;
 mod method;
 mod order;
 mod output;
+mod playground;
 mod process;
 mod project;
 mod readme;
@@ -40,3 +44,4 @@ mod usage;
 mod vectors;
 mod views;
 mod workload;
+mod worktree;

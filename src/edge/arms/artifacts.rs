@@ -76,6 +76,19 @@ impl Artifacts {
         self.0.is_empty()
     }
 
+    /// Whether every path, and every symlink's target, stays below the top: a list that was read from a file may say anything.
+    pub fn stay_inside(&self) -> bool {
+        self.iter().all(|(path, content)| {
+            let parts = path.split('/').count();
+            let plain = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+            plain
+                && match content {
+                    Content::File { .. } => true,
+                    Content::Link { target } => is_inside(target, parts - 1),
+                }
+        })
+    }
+
     /// Every path with what stands there, sorted.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Content)> {
         self.0.iter().map(|(path, content)| (path.as_str(), content))
@@ -237,6 +250,17 @@ impl Search<'_> {
             _ => bail!("artifacts: {path}: a symlink to a folder; name the files in it"),
         }
     }
+}
+
+/// Whether a relative path from a folder `depth` folders below the top never climbs above the top.
+fn is_inside(path: &str, depth: usize) -> bool {
+    let step = |depth: usize, part: &str| match part {
+        ".." => depth.checked_sub(1),
+        "." => Some(depth),
+        "" => None,
+        _ => Some(depth + 1),
+    };
+    path.split('/').try_fold(depth, step).is_some()
 }
 
 /// Makes the folders above a path below a tree; a symlink on the way would lead out of it.

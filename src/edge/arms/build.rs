@@ -97,7 +97,8 @@ pub fn environment(scrubbed: &Scrubbed, declared: &[(String, String)], trees: &P
     kept
 }
 
-/// Runs every step; gives how long they took, in seconds. Nothing of a step runs on after its end.
+/// Runs every step; gives how long they took, in seconds. Nothing of a step runs on after its end, where this process has become the one
+/// that inherits orphans (see [`process::become_subreaper`]).
 ///
 /// # Errors
 /// A [`BuildFailed`] where a step cannot be started, fails, passes the limit or is interrupted; else why the log cannot be written.

@@ -96,7 +96,8 @@ impl Store {
         for name in [key.to_owned(), bound_name(key, tree)] {
             let entry = self.folder.join(ENTRIES).join(name);
             let Some(list) = read_list(&entry) else { continue };
-            if list.version != VERSION || list.key != key || list.bound_to.is_some_and(|place| place != tree) {
+            let elsewhere = list.bound_to.is_some_and(|place| place != tree);
+            if list.version != VERSION || list.key != key || elsewhere || !list.artifacts.stay_inside() {
                 continue;
             }
             let put = list
