@@ -1,5 +1,6 @@
 //! Argument structs, whose documentation is the help, and composition. The only floor that prints.
 
+mod clean;
 mod completions;
 mod explain;
 mod ledger;
@@ -13,6 +14,7 @@ mod workload;
 use std::io::{IsTerminal, Write};
 
 use anyhow::Result;
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 use crate::edge::environment;
@@ -38,6 +40,7 @@ enum Command {
     Workload(workload::Workload),
     Explain(explain::Explain),
     Schema(schema::Schema),
+    Clean(clean::Clean),
     Completions(completions::Completions),
 }
 
@@ -45,11 +48,7 @@ enum Command {
 pub fn main() -> u8 {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => {
-            // Nowhere is left to tell that this could not be printed.
-            let _printed = error.print();
-            return if error.use_stderr() { exit::ERROR.code } else { exit::PASS.code };
-        }
+        Err(error) => return refused(&error),
     };
     let code = match arguments.command {
         Command::Perf(perf) => perf.run(),
@@ -58,21 +57,28 @@ pub fn main() -> u8 {
         Command::Workload(workload) => workload.run(),
         Command::Explain(explain) => explain.run(),
         Command::Schema(schema) => schema.run(),
+        Command::Clean(clean) => clean.run(),
         Command::Completions(completions) => completions.run(),
     };
     code.unwrap_or_else(|error| {
-        if is_broken_pipe(&error) {
-            return exit::PASS.code;
-        }
         say(&format!("gate: error: {error:#}"));
         exit::ERROR.code
     })
 }
 
-/// A reader that closed its end has what it wanted.
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let kind = |cause: &(dyn std::error::Error + 'static)| cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-    error.chain().any(|cause| kind(cause) == Some(std::io::ErrorKind::BrokenPipe))
+/// Shows help and version where they are asked for; of a usage error one line, with its advice.
+fn refused(error: &clap::Error) -> u8 {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        // Nowhere is left to tell that this could not be printed.
+        let _printed = error.print();
+        return if error.use_stderr() { exit::ERROR.code } else { exit::PASS.code };
+    }
+    let text = error.render().to_string();
+    let what = text.lines().take_while(|line| !line.trim().is_empty());
+    let tips = text.lines().filter(|line| line.trim_start().starts_with("tip:"));
+    let words: Vec<&str> = what.chain(tips).map(str::trim).collect();
+    say(&format!("gate: {}", words.join(" ")));
+    exit::ERROR.code
 }
 
 /// Prints an answer on standard output.

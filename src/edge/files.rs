@@ -18,7 +18,7 @@ pub fn state_folder(project: &Path) -> Result<PathBuf> {
     let folder = project.join(".gate");
     let advice = || {
         format!(
-            "cannot write the folder {}: run where it can be written, or name another with --cwd",
+            "cannot write the folder {}: start gate in a folder that can be written; --cwd moves the commands",
             folder.display()
         )
     };
@@ -98,6 +98,24 @@ pub fn is_folder(path: &Path) -> bool {
 /// Whether a path is a regular file.
 pub fn is_regular(path: &Path) -> bool {
     path.is_file()
+}
+
+/// Whether two paths, of files that may not exist yet, name the same place.
+pub fn same_place(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        let path = std::path::absolute(path).ok()?;
+        path.canonicalize()
+            .or_else(|_| {
+                Ok::<_, std::io::Error>(
+                    path.parent()
+                        .unwrap_or(&path)
+                        .canonicalize()?
+                        .join(path.file_name().unwrap_or_default()),
+                )
+            })
+            .ok()
+    };
+    place(one).is_some_and(|one| place(other) == Some(one))
 }
 
 /// The interpreter that a script names in its first line; none where the file is a program of its own.

@@ -155,7 +155,8 @@ impl Bench<'_> {
             .filter(|metric| !PROCESS_METRICS.contains(&metric.name.as_str()))
             .cloned()
             .collect();
-        let mut reading = if sample.failed.is_none() {
+        // Output that nobody asked to read is not parsed: the gap between two processes stays short.
+        let mut reading = if sample.failed.is_none() && !printed.is_empty() {
             (self.read)(&ended.stdout.kept, &printed)
         } else {
             Reading::default()
@@ -163,12 +164,19 @@ impl Bench<'_> {
         for metric in printed.iter().filter(|_| sample.failed.is_some()) {
             reading.set(&metric.name, Figure::failed("the process failed"));
         }
-        for (name, value) in [
-            ("wall_s", ended.wall_s),
-            ("cpu_s", ended.cpu_s),
-            ("peak_rss_bytes", ended.peak_rss_bytes as f64),
-        ] {
-            reading.set(name, Figure::Value(value));
+        let peak = if ended.peak_rss_bytes > ended.peak_rss_floor_bytes {
+            Figure::Value(ended.peak_rss_bytes as f64)
+        } else {
+            // A started program inherits the peak of the one that starts it, so that less than that cannot be told.
+            Figure::not_measured(format!("at most {} bytes, the peak of gate itself", ended.peak_rss_floor_bytes))
+        };
+        let figures = [
+            ("wall_s", Figure::Value(ended.wall_s)),
+            ("cpu_s", Figure::Value(ended.cpu_s)),
+            ("peak_rss_bytes", peak),
+        ];
+        for (name, figure) in figures {
+            reading.set(name, figure);
         }
         (sample.values, sample.missing) = (reading.values, reading.missing);
         sample.detail.extend(self.detail(ended, sample.failed.is_some()));

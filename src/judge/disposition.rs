@@ -38,8 +38,12 @@ fn exploratory(case: &Case<'_>, verdicts: &[Ruling]) -> Vec<String> {
 }
 
 fn rejected(verdicts: &[Ruling]) -> Vec<String> {
+    let required = || verdicts.iter().filter(|ruling| ruling.required);
     let mut facts = Vec::new();
-    for ruling in verdicts.iter().filter(|ruling| ruling.required && ruling.outcome != Outcome::Pass) {
+    if required().next().is_none() {
+        facts.push("nothing was asked: no required rule covers a metric that is judged".to_owned());
+    }
+    for ruling in required().filter(|ruling| ruling.outcome != Outcome::Pass) {
         let fact = match ruling.verdict {
             Verdict::ThrottleAttributable => format!("a confounder: {} on {}", ruling.verdict, ruling.metric),
             _ if ruling.outcome == Outcome::Fail => format!("the rule {} failed on {}: {}", ruling.rule, ruling.metric, ruling.verdict),

@@ -159,6 +159,9 @@ pub struct Metric {
     /// The smallest step that the instrument can show, in the metric's unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<f64>,
+    /// A gain beyond this passes with the warning "suspicious improvement", in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_above_pct: Option<f64>,
 }
 
 impl Metric {
@@ -188,6 +191,7 @@ impl Metric {
             scale,
             role: Role::Gate,
             resolution: None,
+            review_above_pct: None,
         })
     }
 

@@ -8,6 +8,8 @@ pub mod identity;
 pub mod judgement;
 pub mod metric;
 pub mod number;
+pub mod pattern;
+pub mod placeholder;
 pub mod plan;
 pub mod quantity;
 pub mod record;

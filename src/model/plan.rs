@@ -46,14 +46,17 @@ pub enum Orientation {
     Abba,
     /// Candidate outside, base inside.
     Baab,
+    /// A single run of the candidate, where there is no base arm.
+    B,
 }
 
 impl Orientation {
     /// The arms in slot order.
-    pub const fn arms(self) -> [Arm; 4] {
+    pub const fn arms(self) -> &'static [Arm] {
         match self {
-            Self::Abba => [Arm::A, Arm::B, Arm::B, Arm::A],
-            Self::Baab => [Arm::B, Arm::A, Arm::A, Arm::B],
+            Self::Abba => &[Arm::A, Arm::B, Arm::B, Arm::A],
+            Self::Baab => &[Arm::B, Arm::A, Arm::A, Arm::B],
+            Self::B => &[Arm::B],
         }
     }
 }
@@ -99,6 +102,9 @@ pub struct Plan {
     pub warmup_runs: u32,
     /// How many blocks may be voided before the answer is inconclusive.
     pub max_void_blocks: u32,
+    /// How often the same comparison may be tried before the answer is inconclusive; 0 for no limit.
+    #[serde(default)]
+    pub max_attempts: u32,
     /// Time limit of one process, in seconds.
     pub timeout_s: f64,
     /// Length limit of the session, in seconds.
@@ -113,4 +119,14 @@ pub struct Plan {
     pub cwd: String,
     /// `b3:` and the BLAKE3 of what [`super::record::plan_digest`] covers; empty until the plan is complete.
     pub digest: String,
+}
+
+impl Plan {
+    /// The arms that run: both, or the candidate alone.
+    pub fn sides(&self) -> &'static [Arm] {
+        match self.blocks.first() {
+            Some(Orientation::B) => &[Arm::B],
+            Some(Orientation::Abba | Orientation::Baab) | None => &Arm::BOTH,
+        }
+    }
 }

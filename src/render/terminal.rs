@@ -2,10 +2,10 @@
 
 use comfy_table::{ContentArrangement, Table, presets};
 
-use super::words::{COLUMNS, by_gravity, headline, measured, row, short};
+use super::words::{COLUMNS, by_gravity, headline, kind, measured, row};
 use super::{Canvas, Format};
 use crate::model::judgement::Outcome;
-use crate::model::record::Record;
+use crate::model::record::{Record, short};
 use crate::model::text::plain_line;
 
 /// Plain text with a table.
@@ -20,7 +20,7 @@ const LINE_MAX: usize = 2000;
 
 fn render(record: &Record, canvas: Canvas) -> serde_json::Result<String> {
     let judgement = &record.judgement;
-    let mut out = format!("gate {}: {}\n\n", record.kind, paint(&headline(record), judgement.outcome, canvas));
+    let mut out = format!("gate {}: {}\n\n", kind(record), paint(&headline(record), judgement.outcome, canvas));
     out.push_str(&table(record, canvas));
     for ruling in by_gravity(record) {
         let mut line = |label: &str, text: &str| out.push_str(&format!("{label}{}\n", plain_line(text, LINE_MAX)));

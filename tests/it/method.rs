@@ -111,7 +111,7 @@ fn orders_cancel_what_they_say() {
     let plain = |arms: [Arm; 4]| move |drift: Drift| by_means(&arms, &values(&arms, drift));
     let blocks = |order: &'static [Orientation]| {
         move |drift: Drift| {
-            let arms: Vec<Arm> = order.iter().flat_map(|orientation| orientation.arms()).collect();
+            let arms: Vec<Arm> = order.iter().flat_map(|orientation| orientation.arms()).copied().collect();
             by_engine(order, &values(&arms, drift)).est
         }
     };
@@ -153,7 +153,8 @@ fn answers_follow_from_what_is_shown() {
         let mut run = |arm| noise * random.sample::<f64, _>(StandardNormal) + if arm == Arm::B { effect } else { 0.0 };
         let mut block = |number| {
             let orientation = Order::ThueMorse.orientation(number);
-            let y = orientation.arms().map(&mut run);
+            let arms = orientation.arms();
+            let y = std::array::from_fn(|slot| run(arms[slot]));
             Block { orientation, y }
         };
         let blocks: Vec<Block> = (0..design.cap() as u32).map(&mut block).collect();

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::{Value, json};
 
-use super::declare::Declared;
+use super::declare::{Declared, env_facts};
 use crate::edge::digest::DigestCache;
 use crate::edge::environment::{self, Scrubbed};
 use crate::edge::measure::{Command, Stamp};
@@ -76,6 +76,10 @@ impl Arms {
         if let Some(unset) = pass_env.iter().find(|name| !environment::is_set(name)) {
             bail!("--pass-env: {unset} is not set");
         }
+        let before = header.identity.config.get("devices").cloned().unwrap_or_default();
+        if let Some(name) = DEVICE_VARIABLES.iter().find(|name| before[**name] != device(name)) {
+            bail!("{name} changed: was {}, is {}", before[*name], device(name));
+        }
         let arms = Self::with(&header.plan, children_environment(&env, &pass_env), digests)?;
         for arm in Arm::BOTH {
             let (was, is) = (&header.identity.arms.of(arm).artifacts, arms.artifacts.of(arm));
@@ -117,7 +121,7 @@ impl Arms {
     ///
     /// # Errors
     /// When the declaration cannot be written as JSON.
-    pub fn header(&self, declared: Declared) -> Result<Header> {
+    pub fn header(&self, declared: Declared, ledger: PathBuf) -> Result<Header> {
         let Declared {
             gate,
             plan,
@@ -137,6 +141,7 @@ impl Arms {
             waivers: Vec::new(),
             banners: Vec::new(),
             baseline: None,
+            unaffected: None,
             command,
         };
         // The name must be new: time to the microsecond, process number, and what is compared.
@@ -157,6 +162,7 @@ impl Arms {
             identity,
             host: Host::default(),
             context,
+            ledger,
         })
     }
 
@@ -175,17 +181,13 @@ impl Arms {
             source: source.clone(),
             artifacts: self.artifacts.of(arm).clone(),
         };
-        let devices: serde_json::Map<String, Value> = DEVICE_VARIABLES
-            .iter()
-            .map(|name| ((*name).to_owned(), environment::value(name).map_or(Value::Null, Value::from)))
-            .collect();
-        let env: serde_json::Map<String, Value> = env.iter().map(|(name, value)| (name.clone(), Value::from(value.clone()))).collect();
+        let devices: Value = DEVICE_VARIABLES.iter().map(|name| ((*name).to_owned(), device(name))).collect();
         let config = [
             ("cwd", json!(plan.cwd)),
-            ("env", Value::Object(env)),
+            ("env", env_facts(env)),
             ("pass_env", json!(pass_env)),
             ("removed_env", json!(self.removed)),
-            ("devices", Value::Object(devices)),
+            ("devices", devices),
         ];
         let policy = [
             ("process", json!("fresh")),
@@ -213,6 +215,11 @@ impl Arms {
             missing,
         }
     }
+}
+
+/// The value of a variable that selects a device; null where it is not set.
+fn device(name: &str) -> Value {
+    environment::value(name).map_or(Value::Null, Value::from)
 }
 
 /// What a measured process may see: this process's variables without what is withheld, and what was declared.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
+use serde_json::Value;
 
 use super::Perf;
 use crate::adapter;
@@ -53,6 +54,8 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         at: "command line".to_owned(),
         tolerance: None,
         max: None,
+        at_least: None,
+        at_most: None,
     };
     let gate = Gate {
         name: "command-line".to_owned(),
@@ -64,6 +67,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         complete: ["source", "artifacts", "model", "prompt", "config", "policy"]
             .map(str::to_owned)
             .to_vec(),
+        equal: ["model", "prompt", "gpu", "config", "policy"].map(str::to_owned).to_vec(),
     };
     let cap = options.fixed_blocks.unwrap_or(options.max_blocks);
     let mut plan = Plan {
@@ -81,6 +85,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         min_run_cv: 0.0005,
         warmup_runs: options.warmup_runs,
         max_void_blocks: 2,
+        max_attempts: 0,
         timeout_s: options.timeout.as_secs_f64(),
         max_session_s: options.max_session.as_secs_f64(),
         on_inconclusive: options.on_inconclusive.into(),
@@ -209,12 +214,33 @@ fn command(options: &Perf, a: &str, b: &str) -> String {
     if let Some(folder) = &options.cwd {
         add("--cwd", folder.to_string_lossy().into_owned());
     }
-    shell_words::join(words)
+    words.iter().map(|word| quoted(word)).collect::<Vec<String>>().join(" ")
+}
+
+/// A word as a shell reads it. Control characters stand as escapes: the command is shown on one line, and must survive that.
+fn quoted(word: &str) -> String {
+    if !word.contains(char::is_control) {
+        return shell_words::quote(word).into_owned();
+    }
+    let escaped = word.chars().map(|character| match character {
+        '\n' => "\\n".to_owned(),
+        '\\' | '\'' => format!("\\{character}"),
+        control if control.is_ascii_control() => format!("\\{:03o}", u32::from(control)),
+        control if control.is_control() => format!("\\u{:04x}", u32::from(control)),
+        other => other.to_string(),
+    });
+    format!("$'{}'", escaped.collect::<String>())
+}
+
+/// Variables set for both arms, as the identity records them.
+pub fn env_facts(env: &[(String, String)]) -> Value {
+    env.iter().map(|(name, value)| (name.clone(), Value::from(value.clone()))).collect()
 }
 
 /// Whether a session was started with the same declaration.
 pub fn same(header: &Header, declared: &Declared) -> Result<(), String> {
     let (old, new) = (&header.plan, &declared.plan);
+    let fact = |name: &str| header.identity.config.get(name).cloned().unwrap_or_default();
     let differs = [
         ("--a", old.commands.a != new.commands.a),
         ("--b", old.commands.b != new.commands.b),
@@ -229,8 +255,12 @@ pub fn same(header: &Header, declared: &Declared) -> Result<(), String> {
         ("--warmup-runs", old.warmup_runs != new.warmup_runs),
         ("--timeout", old.timeout_s != new.timeout_s),
         ("--max-session", old.max_session_s != new.max_session_s),
+        ("--on-inconclusive", old.on_inconclusive != new.on_inconclusive),
+        ("--extract", old.extract != new.extract),
         ("--cwd", old.cwd != new.cwd),
-        ("an option", old != new || header.gate != declared.gate),
+        ("--env", fact("env") != env_facts(&declared.env)),
+        ("--pass-env", fact("pass_env") != Value::from(declared.pass_env.clone())),
+        ("an option", old != new || header.gate.rules != declared.gate.rules),
     ];
     match differs.into_iter().find(|(_, differs)| *differs) {
         Some((option, _)) => Err(format!("{option} differs from what the session was started with")),

@@ -1,5 +1,7 @@
 //! A gate: what is declared before anything is measured.
 
+pub mod declaration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +40,33 @@ pub struct Rule {
     /// `spread`: the largest allowed range over median of the candidate's values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<Tolerance>,
+    /// `floor`: the least that the candidate's median must reach.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<Bound>,
+    /// `floor`: the most that the candidate's median may reach.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<Bound>,
+}
+
+/// A declared bound of a `floor` rule.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "of", rename_all = "snake_case")]
+pub enum Bound {
+    /// A value in the metric's own unit: `140 tok/s`.
+    Value {
+        /// The value.
+        value: f64,
+    },
+    /// A share of the historical line of the baseline: `95% of historical`.
+    Historical {
+        /// The share in percent.
+        share_pct: f64,
+    },
+    /// A share of the median of the current lines of the baseline: `95% of baseline`.
+    Baseline {
+        /// The share in percent.
+        share_pct: f64,
+    },
 }
 
 fn every() -> String {
@@ -61,4 +90,7 @@ pub struct Gate {
     pub rules: Vec<Rule>,
     /// Identity fields that must be known, or the evidence is exploratory.
     pub complete: Vec<String>,
+    /// Identity fields that must equal the baseline's, or it is stale.
+    #[serde(default)]
+    pub equal: Vec<String>,
 }
