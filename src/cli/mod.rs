@@ -11,6 +11,7 @@ mod schema;
 mod selftest;
 mod workload;
 
+use std::fmt;
 use std::io::{IsTerminal, Write};
 
 use anyhow::Result;
@@ -61,9 +62,33 @@ pub fn main() -> u8 {
         Command::Completions(completions) => completions.run(),
     };
     code.unwrap_or_else(|error| {
+        if let Some(cancelled) = error.downcast_ref::<Cancelled>() {
+            say(&format!("gate: {cancelled}"));
+            return of_signal(cancelled.signal);
+        }
         say(&format!("gate: error: {error:#}"));
         exit::ERROR.code
     })
+}
+
+/// A signal ended the work before there was anything to show.
+#[derive(Debug)]
+struct Cancelled {
+    signal: i32,
+    doing: &'static str,
+}
+
+impl fmt::Display for Cancelled {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "cancelled by signal {} while {}", self.signal, self.doing)
+    }
+}
+
+impl std::error::Error for Cancelled {}
+
+/// The exit code of a run that a signal ended.
+const fn of_signal(signal: i32) -> u8 {
+    128_u8.saturating_add(signal.unsigned_abs() as u8)
 }
 
 /// Shows help and version where they are asked for; of a usage error one line, with its advice.

@@ -97,9 +97,12 @@ impl Session {
             path,
         };
         let line = Line::Session(Box::new(session.header.clone()));
-        session.append(&line)?;
-        files::sync_folder(folder)?;
-        Ok(session)
+        let written = session.append(&line).and_then(|()| files::sync_folder(folder));
+        if written.is_err() {
+            // A session that could not be begun is none to go on with.
+            drop(fs::remove_file(&session.path));
+        }
+        written.map(|()| session)
     }
 
     /// Opens a session file to go on with it. A last line that was cut short by a kill is taken off: its process is run again.

@@ -115,3 +115,19 @@ fn a_signal_while_waiting_for_the_device_measures_nothing() {
     let _done = holder.wait().exits(130);
     assert_eq!(sandbox.ledger().len(), 1);
 }
+
+#[test]
+fn a_cancelled_self_test_ends_as_a_signal_does() {
+    let sandbox = Sandbox::new();
+    let running = sandbox.start(sandbox.command(&["selftest"]));
+    until("it measures", || running.err().contains("plan: session"));
+    running.signal(Signal::INT);
+    let done = running.wait().exits(130).says("cancelled by signal 2 while measuring");
+    assert_eq!(done.out, "");
+    let left: Vec<_> = sandbox
+        .everything()
+        .into_iter()
+        .filter(|(path, _)| path.ends_with("ledger.jsonl"))
+        .collect();
+    assert!(left.is_empty(), "its own folder is gone: {left:?}");
+}

@@ -284,7 +284,11 @@ fn a_full_disk_at_the_start() {
     }
     // The folder is there from an earlier run, so that the session's file is the first that finds no room.
     let prepare = "mkdir -p .gate/sessions && echo '*' > .gate/.gitignore";
-    if let Some(done) = on_small_disk(&sandbox, "size=64k", &format!("{prepare}; {fill}; {perf}")) {
+    if let Some(done) = on_small_disk(
+        &sandbox,
+        "size=64k",
+        &format!("{prepare}; {fill}; ({perf}); code=$?; ls .gate/sessions; exit $code"),
+    ) {
         refused(&sandbox, &done, &["cannot write", "No space left on device"]);
     }
 }

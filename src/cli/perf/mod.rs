@@ -10,8 +10,7 @@ use clap::{Args, ValueEnum};
 
 use session::Device;
 
-use super::{answer, canvas, parse, say};
-use crate::edge::lock::LockError;
+use super::{answer, canvas, of_signal, parse, say};
 use crate::edge::session::{Header, Session};
 use crate::edge::{files, git, ledger};
 use crate::exit;
@@ -142,16 +141,7 @@ impl Perf {
         let format = render::find(&self.format).map_err(|why| anyhow!(why))?;
         let declared = self.declared(&self.folder()?)?;
         let places = self.places()?;
-        let (record, signal) = match self.measured(&places, declared) {
-            Ok(finished) => finished,
-            Err(error) => {
-                let Some(LockError::Interrupted(signal)) = error.downcast_ref() else {
-                    return Err(error);
-                };
-                say("cancelled while waiting for the device; nothing was measured");
-                return Ok(of_signal(*signal));
-            }
-        };
+        let (record, signal) = self.measured(&places, declared)?;
         if let Some(out) = &self.out {
             files::write(out, (record.line()? + "\n").as_bytes()).context("--out")?;
         }
@@ -266,11 +256,6 @@ impl Perf {
             .with_context(|| format!("--resume {id}: leave it out to measure anew"))?;
         Ok((session, arms))
     }
-}
-
-/// The exit code of a run that a signal ended.
-const fn of_signal(signal: i32) -> u8 {
-    128_u8.saturating_add(signal.unsigned_abs() as u8)
 }
 
 /// What a finished run gives: its record, and the signal that ended it early, if one did.

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::Finished;
 use super::arms::Arms;
 use super::declare::cap_at;
 use crate::adapter;
 use crate::cli::progress::Progress;
-use crate::cli::say;
+use crate::cli::{Cancelled, say};
 use crate::edge::clock::Stopwatch;
-use crate::edge::lock::{DeviceLock, LockRequest, lock_dir};
+use crate::edge::lock::{DeviceLock, LockError, LockRequest, lock_dir};
 use crate::edge::measure::{Bench, Run};
 use crate::edge::process::{Interrupts, become_subreaper};
 use crate::edge::session::{Header, Session};
@@ -89,7 +89,7 @@ impl Device {
     /// Locks the device for a command, waiting as long as allowed.
     ///
     /// # Errors
-    /// When another process holds it all the while, or a signal comes ([`LockError::Interrupted`]).
+    /// When another process holds it all the while, or a signal comes ([`Cancelled`]).
     pub fn lock(wait: Duration, command: &str) -> Result<Self> {
         let interrupts = Interrupts::register().context("cannot listen for signals")?;
         become_subreaper().context("cannot adopt the orphans of measured processes")?;
@@ -103,8 +103,15 @@ impl Device {
         let lock = DeviceLock::acquire(&request, Some(&interrupts), &mut |holder| {
             let holder = holder.map_or_else(|| "another process".to_owned(), ToString::to_string);
             say(&format!("waiting for the device: {holder} holds it"));
-        })?;
-        Ok(Self { interrupts, _lock: lock })
+        });
+        match lock {
+            Ok(lock) => Ok(Self { interrupts, _lock: lock }),
+            Err(LockError::Interrupted(signal)) => bail!(Cancelled {
+                signal,
+                doing: "waiting for the device; nothing was measured"
+            }),
+            Err(error) => bail!(error),
+        }
     }
 
     /// Runs a session to its end and seals its record.
