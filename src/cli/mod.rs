@@ -3,6 +3,7 @@
 mod clean;
 mod completions;
 mod explain;
+mod gates;
 mod ledger;
 mod parse;
 mod perf;
@@ -36,6 +37,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Perf(Box<perf::Perf>),
+    Gates(gates::Gates),
     Ledger(ledger::Ledger),
     Selftest(selftest::Selftest),
     Workload(workload::Workload),
@@ -53,6 +55,7 @@ pub fn main() -> u8 {
     };
     let code = match arguments.command {
         Command::Perf(perf) => perf.run(),
+        Command::Gates(gates) => gates.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Selftest(selftest) => selftest.run(),
         Command::Workload(workload) => workload.run(),

@@ -1,5 +1,6 @@
 //! Nouns: plain data, each with its own text form.
 
+pub mod duration;
 pub mod evidence;
 pub mod figure;
 pub mod gate;
@@ -17,3 +18,4 @@ pub mod sample;
 pub mod summary;
 pub mod text;
 pub mod unit;
+pub mod variable;

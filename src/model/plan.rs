@@ -7,6 +7,8 @@ use super::sample::{Arm, Cell, PerArm};
 
 /// Smallest and largest cap of a plan with looks, in blocks.
 pub const MAX_BLOCKS: std::ops::RangeInclusive<u32> = 2..=28;
+/// Error rates that a plan may ask for. Below 1e-6 the critical values leave the range in which they are verified.
+pub const ERROR_RATE: std::ops::Range<f64> = 1e-6..0.5;
 
 /// What the comparison is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

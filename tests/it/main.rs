@@ -17,6 +17,7 @@ mod environment;
 mod failures;
 mod floors;
 mod formats;
+mod gate_file;
 mod judge;
 mod kill;
 mod lock;

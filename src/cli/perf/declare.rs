@@ -13,10 +13,11 @@ use crate::edge::environment;
 use crate::edge::measure::PROCESS_METRICS;
 use crate::edge::session::Header;
 use crate::judge::crossover;
+use crate::model::gate::declaration::{Reduce, Series};
 use crate::model::gate::{Against, Gate, Rule};
 use crate::model::metric::{Better, Metric, Role};
-use crate::model::plan::{Objective, Order, Plan};
-use crate::model::record::digest;
+use crate::model::plan::{Objective, Order, Orientation, Plan};
+use crate::model::record::{Base, Context, digest};
 use crate::model::sample::{Cell, PerArm};
 use crate::model::unit::Unit;
 
@@ -30,8 +31,36 @@ pub struct Declared {
     pub env: Vec<(String, String)>,
     /// Variables handed on although they are withheld otherwise.
     pub pass_env: Vec<String>,
-    /// The command that repeats the measurement.
-    pub command: String,
+    /// What is read of the output.
+    pub series: Vec<Series>,
+    /// What surrounds the comparison.
+    pub context: Context,
+}
+
+impl Declared {
+    /// What a session's options had declared.
+    ///
+    /// # Errors
+    /// When a variable that was handed on is not set now.
+    pub fn of(header: &Header) -> Result<Self> {
+        let config = |name: &str| header.identity.config.get(name);
+        let env = config("env").and_then(Value::as_object).into_iter().flatten();
+        let pass_env = config("pass_env").and_then(Value::as_array).into_iter().flatten();
+        let pass_env: Vec<String> = pass_env.filter_map(|name| Some(name.as_str()?.to_owned())).collect();
+        if let Some(unset) = pass_env.iter().find(|name| !environment::is_set(name)) {
+            bail!("--pass-env: {unset} is not set");
+        }
+        Ok(Self {
+            gate: header.gate.clone(),
+            plan: header.plan.clone(),
+            env: env
+                .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
+                .collect(),
+            pass_env,
+            series: header.gate.metrics.iter().map(series_of).collect(),
+            context: header.context.clone(),
+        })
+    }
 }
 
 /// Reads a declaration off the options.
@@ -95,19 +124,47 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         digest: String::new(),
     };
     cap_at(&mut plan, cap);
+    let series = gate.metrics.iter().map(series_of).collect();
+    let context = Context {
+        base: Base {
+            commit: None,
+            why: "the command of --a".to_owned(),
+        },
+        attempt: 1,
+        band: Vec::new(),
+        waivers: Vec::new(),
+        banners: Vec::new(),
+        baseline: None,
+        unaffected: None,
+        command,
+    };
     Ok(Declared {
         gate,
         plan,
         env: options.env.clone(),
         pass_env: options.pass_env.clone(),
-        command,
+        series,
+        context,
     })
+}
+
+/// A metric that is read under its own name, once a process.
+fn series_of(metric: &Metric) -> Series {
+    Series {
+        from: metric.name.clone(),
+        metric: metric.clone(),
+        reduce: Reduce::Last,
+    }
 }
 
 /// Sets the cap: orientations and looks follow from it.
 pub fn cap_at(plan: &mut Plan, blocks: u32) {
-    plan.blocks = (0..blocks).map(|block| plan.order.orientation(block)).collect();
-    plan.looks = if plan.fixed {
+    let single = plan.sides().len() == 1;
+    let orientation = |block| if single { Orientation::B } else { plan.order.orientation(block) };
+    plan.blocks = (0..blocks).map(orientation).collect();
+    plan.looks = if single {
+        Vec::new()
+    } else if plan.fixed {
         vec![blocks]
     } else {
         crossover::looks(blocks as usize).into_iter().map(|look| look as u32).collect()

@@ -1,5 +1,6 @@
 mod arms;
 mod declare;
+mod identity;
 mod session;
 
 use std::path::PathBuf;
@@ -155,10 +156,14 @@ impl Perf {
         let Some(id) = &self.resume else {
             return self.fresh(places, declared.ok_or_else(|| anyhow!("--a and --b are missing"))?);
         };
-        let (session, arms) = self.resumed(places, id, declared)?;
+        let session = self.resumed(places, id, declared)?;
         if let Some(record) = session.record.clone() {
             return Ok((record, None));
         }
+        let anew = || format!("--resume {id}: leave it out to measure anew");
+        let declared = declare::Declared::of(&session.header).with_context(anew)?;
+        let arms = arms::Arms::find(&declared, &places.digests).with_context(anew)?;
+        arms.check_same(&session.header).with_context(anew)?;
         let ledger = match self.ledger {
             Some(_) => places.ledger.clone(),
             None => session.header.ledger.clone(),
@@ -229,8 +234,8 @@ impl Perf {
     /// Measures from the start. The session file is made once the device is ours: a run that only waited leaves none behind.
     fn fresh(&self, places: &Places, declared: declare::Declared) -> Result<Finished> {
         let arms = arms::Arms::find(&declared, &places.digests)?;
-        let device = Device::lock(self.lock_timeout, &declared.command)?;
-        let header = arms.header(declared, places.ledger.clone())?;
+        let device = Device::lock(self.lock_timeout, &declared.context.command)?;
+        let header = identity::header(declared, &arms, places.ledger.clone());
         let same = |other: &Header| other.plan == header.plan && other.gate == header.gate && other.identity.arms == header.identity.arms;
         let unfinished = crate::edge::session::unfinished(&places.sessions, same);
         let session = Session::create(&places.sessions, header)?;
@@ -246,15 +251,13 @@ impl Perf {
     }
 
     /// Opens a session to go on with it; what the options declare besides must be what it was started with.
-    fn resumed(&self, places: &Places, id: &str, declared: Option<declare::Declared>) -> Result<(Session, arms::Arms)> {
+    fn resumed(&self, places: &Places, id: &str, declared: Option<declare::Declared>) -> Result<Session> {
         let session = Session::open(&places.sessions, id)?;
         if let Some(declared) = declared {
             declare::same(&session.header, &declared)
                 .map_err(|why| anyhow!("--resume {id}: the plan changed: {why}; leave --resume out to measure anew"))?;
         }
-        let arms = arms::Arms::again(&session.header, &places.digests, session.record.is_some())
-            .with_context(|| format!("--resume {id}: leave it out to measure anew"))?;
-        Ok((session, arms))
+        Ok(session)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The session: ask the judge, run the slot it names, write the sample down, ask again.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -11,6 +11,7 @@ use super::declare::cap_at;
 use crate::adapter;
 use crate::cli::progress::Progress;
 use crate::cli::{Cancelled, say};
+use crate::edge::arms::Made;
 use crate::edge::clock::Stopwatch;
 use crate::edge::lock::{DeviceLock, LockError, LockRequest, lock_dir};
 use crate::edge::measure::{Bench, Run};
@@ -127,6 +128,8 @@ struct Runner<'a> {
     header: Header,
     session: Session,
     bench: Bench<'a>,
+    /// What the bench runs stays until the session is over.
+    _trees: Vec<Made>,
     interrupts: &'a Interrupts,
     evidence: Evidence,
     plan: Plan,
@@ -142,9 +145,8 @@ impl<'a> Runner<'a> {
         let adapter = adapter::find(&plan.extract).map_err(|why| anyhow!(why))?;
         let bench = Bench {
             commands: arms.commands,
-            cwd: PathBuf::from(&plan.cwd),
+            files: arms.files,
             timeout: Duration::try_from_secs_f64(plan.timeout_s).context("the plan's time limit")?,
-            metrics: header.gate.metrics.clone(),
             read: adapter.read,
             profiler: arms.profiler,
             interrupts,
@@ -160,6 +162,7 @@ impl<'a> Runner<'a> {
             header,
             session,
             bench,
+            _trees: arms.trees,
             interrupts,
             evidence,
             plan,

@@ -1,6 +1,21 @@
 //! A gate: what is declared before anything is measured.
 
+mod arms;
 pub mod declaration;
+mod fault;
+pub mod file;
+pub mod keys;
+mod paths;
+mod reading;
+mod rules;
+mod series;
+mod session;
+mod value;
+mod words;
+
+pub use fault::Fault;
+pub use file::{Known, parse};
+pub use paths::matches;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
