@@ -129,7 +129,7 @@ fn orders_cancel_what_they_say() {
 
 #[test]
 fn the_small_example_is_right() {
-    let values = values(&Orientation::Abba.arms(), |t| t as f64);
+    let values = values(Orientation::Abba.arms(), |t| t as f64);
     let found = by_engine(&[Orientation::Abba], &values);
     says(&format!(
         "the runs take {}, {}, {} and {} ms",
