@@ -8,7 +8,7 @@ use gate::model::judgement::{ENGINE, Outcome, Verdict};
 use gate::model::record::{Record, seal, short};
 use serde_json::{Value, json};
 
-use crate::build::{Session, noisy};
+use crate::synthetic::{Session, noisy};
 
 /// A ledger of a pass, a regression and an inconclusive record.
 struct Ledger {

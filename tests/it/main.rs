@@ -39,6 +39,7 @@ mod served;
 mod signals;
 mod simulation;
 mod sources;
+mod synthetic;
 mod tidy;
 mod usage;
 mod vectors;

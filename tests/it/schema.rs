@@ -5,7 +5,7 @@ use std::process::Command;
 use gate::model::evidence::Ended;
 use serde_json::{Value, json};
 
-use crate::build::{Reports, Session, metric, noisy, rule, spread};
+use crate::synthetic::{Reports, Session, metric, noisy, rule, spread};
 use crate::sources::sources;
 
 fn schema() -> Value {

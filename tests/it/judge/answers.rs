@@ -9,7 +9,7 @@ use gate::model::judgement::{Outcome, Step, Verdict};
 use gate::model::metric::{Scale, Tolerance};
 use gate::model::sample::Arm;
 
-use crate::build::{Reports, Session, info, metric, noisy, rule, values};
+use crate::synthetic::{Reports, Session, info, metric, noisy, rule, values};
 
 #[test]
 fn every_word_has_its_evidence() {

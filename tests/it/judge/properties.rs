@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 use serde_json::{Value, json};
 
-use crate::build::{Reports, Session, metric, noisy, rule, spread};
+use crate::synthetic::{Reports, Session, metric, noisy, rule, spread};
 
 /// A gate with two fixtures and three metrics under three kinds of rule, and a program with a temper of its own.
 fn wild(seed: u64) -> Session {

@@ -5,7 +5,7 @@ use gate::model::judgement::{Outcome, Ruling, Step, Verdict};
 use gate::model::metric::{Scale, Tolerance};
 use gate::model::sample::Arm;
 
-use crate::build::{Reports, Session, metric, rule, spread};
+use crate::synthetic::{Reports, Session, metric, rule, spread};
 
 /// One metric under one rule; the runs of A print `a` in turn, those of B `b`.
 fn judged(flag: &str, tolerance: &str, rule: Rule, a: &[f64], b: &[f64]) -> Ruling {

@@ -5,7 +5,7 @@ use gate::model::judgement::{Outcome, Step, Verdict};
 use gate::model::metric::Metric;
 use gate::model::sample::{Arm, Sample, Slot};
 
-use crate::build::{Reports, Session, metric, noisy, rule};
+use crate::synthetic::{Reports, Session, metric, noisy, rule};
 
 /// The runs in order, as `wA wB 0A 0A' 0B'`: a warm-up or the block's number, the arm, and a mark for each retry.
 pub fn runs(session: &Session) -> String {

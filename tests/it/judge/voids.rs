@@ -4,7 +4,7 @@ use gate::model::judgement::{Outcome, Step, Verdict};
 use gate::model::sample::{Arm, Slot};
 
 use super::trouble::{Fails, runs};
-use crate::build::{Reports, Session, noisy};
+use crate::synthetic::{Reports, Session, noisy};
 
 /// A session that is void where `voids` says so, by what the candidate can have caused or not.
 fn voided(limit: u32, attributable: bool, voids: impl Fn(&Slot) -> bool) -> Session {

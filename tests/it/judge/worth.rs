@@ -10,7 +10,7 @@ use gate::model::record::Record;
 use gate::model::sample::Arm;
 use gate::model::summary::Summary;
 
-use crate::build::{Reports, Session, info, metric, noisy, rule};
+use crate::synthetic::{Reports, Session, info, metric, noisy, rule};
 
 #[test]
 fn nothing_asked_is_nothing_checked() {

@@ -8,7 +8,7 @@ use gate::model::record::Record;
 use gate::model::text::is_unseen;
 use gate::render::{Canvas, find};
 
-use crate::build::{Reports, Session, metric, noisy, rule};
+use crate::synthetic::{Reports, Session, metric, noisy, rule};
 
 const HOSTILE: &str = "</details><img src=x>@org/team | #12 <!-- gate:v1 --> https://x.y www.x.y GH-7 `code` ``` $math$ ~~no~~ *b* _i_ \\ ![a](b) \
                        \u{1b}[31m\u{1b}]8;;http://x\u{7}\u{202e}\u{200b}\u{9b}31m\r\n# title\n- item\n/lgtm\n";

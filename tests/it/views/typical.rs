@@ -6,7 +6,7 @@ use gate::model::sample::Arm;
 use gate::render::{Canvas, find};
 use serde_json::Value;
 
-use crate::build::{Reports, Session, metric, noisy, rule, spread, values};
+use crate::synthetic::{Reports, Session, metric, noisy, rule, spread, values};
 
 fn shown(record: &Record, format: &str, canvas: Canvas) -> String {
     (find(format).unwrap().render)(record, canvas).unwrap()
