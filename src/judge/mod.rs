@@ -11,12 +11,14 @@ pub mod distribution;
 pub mod noise;
 pub mod prediction;
 pub mod ranks;
+pub mod reference;
 pub mod rule;
 pub mod simulate;
 pub mod summary;
 
 use course::{Course, covers};
 use crossover::Design;
+use reference::Reference;
 use rule::{Bucket, Ruled};
 
 use crate::model::evidence::{Ended, Evidence};
@@ -78,8 +80,12 @@ pub fn judge(case: &Case<'_>) -> Judgement {
         .map(|cell| Course::read(plan, gate, cell, &evidence.samples))
         .collect();
     let questions: Vec<(&Rule, &Metric, &Course<'_>)> = questions(gate, &courses);
-    let statistical = questions.iter().filter(|(rule, ..)| rule.kind == "hold").count();
+    let statistical = questions
+        .iter()
+        .filter(|(rule, ..)| rule.kind == "hold" && rule::drives(rule))
+        .count();
     let design = design(plan, statistical);
+    let reference = Reference::of(case);
 
     let mut verdicts = Vec::new();
     let mut open = vec![false; courses.len()];
@@ -91,6 +97,9 @@ pub fn judge(case: &Case<'_>) -> Judgement {
             plan,
             design: design.as_ref(),
             ended: evidence.ended.as_ref(),
+            reference: reference.as_ref(),
+            driven: driven(gate, course),
+            command: &case.context.command,
         };
         let Ruled { ruling, settled } = rule::judge_of(&rule.kind)(&bucket);
         let at = courses.iter().position(|other| std::ptr::eq(other, course));
@@ -121,7 +130,7 @@ pub fn judge(case: &Case<'_>) -> Judgement {
 /// Every question that the gate asks: a rule, a metric it covers, a cell it covers.
 fn questions<'a>(gate: &'a Gate, courses: &'a [Course<'a>]) -> Vec<(&'a Rule, &'a Metric, &'a Course<'a>)> {
     let mut all = Vec::new();
-    for rule in gate.rules.iter().filter(|rule| rule::in_session(rule)) {
+    for rule in &gate.rules {
         for metric in gate
             .metrics
             .iter()
@@ -133,6 +142,17 @@ fn questions<'a>(gate: &'a Gate, courses: &'a [Course<'a>]) -> Vec<(&'a Rule, &'
         }
     }
     all
+}
+
+/// Whether some rule against the base arm speaks of this cell.
+fn driven(gate: &Gate, course: &Course<'_>) -> bool {
+    let judged = |rule: &Rule| {
+        gate.metrics
+            .iter()
+            .any(|metric| metric.role == Role::Gate && covers(&rule.metric, &metric.name))
+    };
+    let mut drivers = gate.rules.iter().filter(|rule| rule::drives(rule));
+    drivers.any(|rule| covers(&rule.fixture, &course.cell.fixture) && judged(rule))
 }
 
 /// The looks with their critical values: alpha is shared among the buckets (Bonferroni), beta is not (all must pass); a promotion must hold

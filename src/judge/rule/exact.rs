@@ -1,6 +1,7 @@
 //! `exact`: a deterministic figure (bytes, counts) compares without statistics.
 
 use super::{Bucket, Kind, Ruled};
+use crate::model::gate::Against;
 use crate::model::judgement::{Outcome, Verdict};
 use crate::model::metric::{Better, Scale};
 use crate::model::number;
@@ -17,6 +18,12 @@ pub const KIND: Kind = Kind {
 const BLOCKS: usize = 1;
 
 fn judge(bucket: &Bucket<'_>) -> Ruled {
+    if bucket.rule.against == Against::Baseline {
+        let because = "A deterministic figure is compared with the base arm, not with a baseline.".to_owned();
+        let mut ruled = bucket.settle(Verdict::Incomparable, because, "Declare `against = \"base\"`, or a `floor`.");
+        ruled.ruling.outcome = Outcome::Error;
+        return ruled;
+    }
     if let Some(ruled) = bucket.obstacle() {
         return ruled;
     }

@@ -1,8 +1,9 @@
 //! `hold`: the candidate must hold the base's level, within the tolerance, by the sequential crossover test.
 
-use super::{Bucket, Kind, Ruled};
+use super::{Bucket, Kind, Ruled, held_baseline};
 use crate::judge::crossover::{self, Block, Bounds, Claim, Decision, Design};
 use crate::judge::{noise, summary};
+use crate::model::gate::Against;
 use crate::model::judgement::{Look, Outcome, Ruling, Verdict};
 use crate::model::metric::{Better, Scale};
 use crate::model::number::{chance, difference, figure, interval, size};
@@ -18,6 +19,9 @@ pub const KIND: Kind = Kind {
 };
 
 fn judge(bucket: &Bucket<'_>) -> Ruled {
+    if bucket.rule.against == Against::Baseline {
+        return held_baseline::judge(bucket);
+    }
     if let Some(ruled) = bucket.obstacle() {
         return ruled;
     }
@@ -156,7 +160,7 @@ fn decided(
 }
 
 /// A difference in the engine's direction as a gain in the metric's own: positive is better.
-fn gain(delta: f64, scale: Scale, better: Better) -> f64 {
+pub(super) fn gain(delta: f64, scale: Scale, better: Better) -> f64 {
     match (scale, better) {
         (Scale::Pct, Better::Lower) => -100.0 * delta.exp_m1(),
         (Scale::Pct, Better::Higher) => 100.0 * (-delta).exp_m1(),
@@ -180,6 +184,9 @@ fn describe(bucket: &Bucket<'_>, design: &Design, ruling: &mut Ruling, looks: Ve
             .map(|smallest| gain(smallest, scale, better).abs())
             .filter(|smallest| smallest.is_finite());
         ruling.warnings = warnings(bucket, look, bounds);
+        let medians = ruling.base.zip(ruling.candidate);
+        let gain_pct = medians.and_then(|(base, candidate)| bucket.gain_pct(base.median, candidate.median));
+        ruling.warnings.extend(gain_pct.and_then(|gain_pct| bucket.suspicious(gain_pct)));
     }
     ruling.looks = looks;
 }

@@ -1,23 +1,26 @@
 //! Rule kinds: one file each. A kind is a constant that its file exports and [`ALL`] lists.
 
 mod exact;
+mod floor;
+pub mod held_baseline;
 mod hold;
 mod spread;
 
 use crate::judge::course::{Course, Trouble};
 use crate::judge::crossover::Design;
+use crate::judge::reference::Reference;
 use crate::judge::summary;
 use crate::model::evidence::Ended;
 use crate::model::figure::State;
 use crate::model::gate::{Against, Rule};
 use crate::model::judgement::{Outcome, Range, Ruling, Verdict};
-use crate::model::metric::{Better, Metric};
+use crate::model::metric::{Better, Metric, Scale};
 use crate::model::plan::Plan;
 use crate::model::sample::Arm;
 use crate::model::{number, text};
 
 /// Every rule kind.
-pub const ALL: &[Kind] = &[hold::KIND, exact::KIND, spread::KIND];
+pub const ALL: &[Kind] = &[hold::KIND, floor::KIND, exact::KIND, spread::KIND];
 
 /// A kind of rule.
 #[derive(Clone, Copy)]
@@ -60,7 +63,16 @@ pub struct Bucket<'a> {
     pub design: Result<&'a Design, &'a String>,
     /// Why no more samples will come, if so.
     pub ended: Option<&'a Ended>,
+    /// The baseline, where one was named.
+    pub reference: Option<&'a Reference<'a>>,
+    /// Whether a rule against the base arm decides how long this cell is measured.
+    pub driven: bool,
+    /// The command that repeats the measurement.
+    pub command: &'a str,
 }
+
+/// What a rule without statistics of its own waits for where no other rule says how long to measure: eight runs of the candidate.
+const BLOCKS: usize = 4;
 
 /// A rule's answer, and whether more samples could still change it.
 pub struct Ruled {
@@ -185,6 +197,57 @@ impl Bucket<'_> {
             .collect()
     }
 
+    /// The candidate's values in all valid blocks, in the order of measuring.
+    pub fn candidate_values(&self) -> Vec<f64> {
+        self.values(Arm::B, self.course.blocks.len())
+    }
+
+    /// Whether a rule that does not drive the session leaves it at what is there: beside a base arm always, else at the planned length.
+    pub fn needs_no_more(&self) -> bool {
+        self.driven || self.ended.is_some() || self.course.trouble.is_some() || self.course.blocks.len() >= self.planned()
+    }
+
+    fn planned(&self) -> usize {
+        let blocks = &self.plan.blocks;
+        let with_base = blocks.iter().any(|orientation| orientation.arms().contains(&Arm::A));
+        match (with_base, self.driven) {
+            (false, _) => blocks.len().max(1),
+            (true, true) => 1,
+            (true, false) => BLOCKS.min(blocks.len()).max(1),
+        }
+    }
+
+    /// The answer of such a rule while there is too little to judge.
+    pub fn unfinished(&self) -> Option<Ruled> {
+        let (have, planned) = (self.course.blocks.len(), self.planned());
+        if have >= planned {
+            return None;
+        }
+        let why = self
+            .ended_because()
+            .unwrap_or_else(|| format!("{have} of {planned} blocks are complete"));
+        let because = format!("No answer on {}: {why}.", self.subject());
+        let mut ruled = self.settle(Verdict::Inconclusive, because, "Measure again, with room for the whole session.");
+        ruled.ruling.base = None;
+        Some(ruled)
+    }
+
+    /// The gain from one figure to another in percent, positive is better; none from zero.
+    pub fn gain_pct(&self, from: f64, to: f64) -> Option<f64> {
+        let rise = 100.0 * (to - from) / from.abs();
+        let gain = if self.metric.better == Better::Higher { rise } else { -rise };
+        Some(gain).filter(|gain| gain.is_finite())
+    }
+
+    /// The warning that a gain is too good to be taken on trust.
+    pub fn suspicious(&self, gain_pct: f64) -> Option<String> {
+        let limit = self.metric.review_above_pct?;
+        (gain_pct > limit).then(|| {
+            let (gain, limit) = (number::difference(gain_pct, Scale::Pct, ""), number::size(limit, Scale::Pct, ""));
+            format!("suspicious improvement: a gain of {gain} is more than {limit}: make sure that the same work is done")
+        })
+    }
+
     /// `spin_ms (lower is better)`, with the fixture where there is one.
     pub fn subject(&self) -> String {
         let better = match self.metric.better {
@@ -230,7 +293,7 @@ fn range(values: &[f64]) -> Option<Range> {
     })
 }
 
-/// Whether a rule is judged from the samples of this session.
-pub fn in_session(rule: &Rule) -> bool {
-    rule.against == Against::Base
+/// Whether a rule says how long a session is measured: it speaks of the base arm.
+pub fn drives(rule: &Rule) -> bool {
+    rule.against == Against::Base && rule.kind != floor::KIND.name
 }
