@@ -77,6 +77,15 @@ fn log(lines: &[ledger::Line]) -> Result<u8> {
 
 fn show(lines: &[ledger::Line], wanted: &str, format: &str) -> Result<u8> {
     let format = render::find(format).map_err(|why| anyhow!("--format: {why}"))?;
+    answer(&(format.render)(&find(lines, wanted)?.record()?, canvas())?)?;
+    Ok(exit::PASS.code)
+}
+
+/// The line whose seal begins with these digits, or the last one.
+///
+/// # Errors
+/// When there is none, or more than one.
+pub(super) fn find<'a>(lines: &'a [ledger::Line], wanted: &str) -> Result<&'a ledger::Line> {
     let digits = wanted.trim_start_matches("b3:");
     let matches = |line: &&ledger::Line| {
         line.seal()
@@ -89,10 +98,9 @@ fn show(lines: &[ledger::Line], wanted: &str, format: &str) -> Result<u8> {
     };
     match found.as_slice() {
         [] => bail!("no record's seal begins with {wanted:?}; `gate ledger log` lists them"),
-        [line] => answer(&(format.render)(&line.record()?, canvas())?)?,
+        [line] => Ok(line),
         several => bail!("{} records' seals begin with {wanted:?}: give more digits", several.len()),
     }
-    Ok(exit::PASS.code)
 }
 
 /// Seals, chain, plan digests, and every verdict from its own evidence. What was judged by an older engine is listed, not a violation.
@@ -139,7 +147,10 @@ fn verify(lines: &[ledger::Line]) -> Result<u8> {
 }
 
 /// Judges a record again. Gives a note where an older engine judged otherwise.
-fn again(record: &Record) -> Result<Option<String>, String> {
+///
+/// # Errors
+/// Says how its own evidence differs from what is stored.
+pub(super) fn again(record: &Record) -> Result<Option<String>, String> {
     let digest = plan_digest(&record.plan, &record.gate, &record.identity).map_err(|error| error.to_string())?;
     if digest != record.plan.digest {
         return Err(format!(

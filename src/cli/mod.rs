@@ -1,5 +1,6 @@
 //! Argument structs, whose documentation is the help, and composition. The only floor that prints.
 
+mod baseline;
 mod completions;
 mod explain;
 mod ledger;
@@ -33,6 +34,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Perf(Box<perf::Perf>),
+    Baseline(baseline::BaselineCommand),
     Ledger(ledger::Ledger),
     Selftest(selftest::Selftest),
     Workload(workload::Workload),
@@ -53,6 +55,7 @@ pub fn main() -> u8 {
     };
     let code = match arguments.command {
         Command::Perf(perf) => perf.run(),
+        Command::Baseline(baseline) => baseline.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Selftest(selftest) => selftest.run(),
         Command::Workload(workload) => workload.run(),

@@ -1,5 +1,6 @@
 //! Everything that touches the world: processes, files, locks, version control, the environment and the clock.
 
+pub mod baselines;
 pub mod clock;
 pub mod digest;
 pub mod environment;

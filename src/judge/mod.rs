@@ -4,6 +4,7 @@
 //! decision and says what comes next. Nothing else in the crate decides: the runner asks here after every process, a resumed session asks
 //! here, and `gate ledger verify` asks here again years later.
 
+pub mod acceptance;
 pub mod course;
 pub mod crossover;
 pub mod disposition;

@@ -1,6 +1,6 @@
 //! What a session's buckets find in the baseline: their accepted sessions, or why there is none to compare with.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::summary::median;
 use super::{Case, crossover};
@@ -69,10 +69,9 @@ impl<'a> Reference<'a> {
         }
         let arch = case.identity.arch();
         let of_machine = arch.as_deref() == Some(used.arch.as_str());
-        let measured = |line: &SampleLine| {
-            let cell = case.plan.cells.iter().any(|cell| cell.fixture == line.fixture);
-            cell && case.gate.metrics.iter().any(|metric| metric.name == line.metric)
-        };
+        let fixtures: HashSet<&str> = case.plan.cells.iter().map(|cell| cell.fixture.as_str()).collect();
+        let metrics: HashSet<&str> = case.gate.metrics.iter().map(|metric| metric.name.as_str()).collect();
+        let measured = |line: &SampleLine| fixtures.contains(line.fixture.as_str()) && metrics.contains(line.metric.as_str());
         let current = |line: &&SampleLine| !line.is_historical();
         let own = |line: &&SampleLine| current(line) && identity.as_ref().is_ok_and(|own| line.identity.as_ref() == Some(own));
         Some(Self {

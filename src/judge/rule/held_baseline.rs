@@ -25,7 +25,10 @@ const SLACK: f64 = 1e-9;
 
 /// Judges a bucket against the baseline; beside a base arm it never asks for another block.
 pub fn judge(bucket: &Bucket<'_>) -> Ruled {
-    let mut ruled = bucket.obstacle().unwrap_or_else(|| answer(bucket));
+    let mut ruled = match bucket.obstacle() {
+        Some(ruled) => against_nothing(bucket, ruled),
+        None => answer(bucket),
+    };
     ruled.settled = ruled.settled && bucket.needs_no_more();
     ruled
 }

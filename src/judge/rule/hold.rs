@@ -160,7 +160,7 @@ fn decided(
 }
 
 /// A difference in the engine's direction as a gain in the metric's own: positive is better.
-pub(super) fn gain(delta: f64, scale: Scale, better: Better) -> f64 {
+pub(in crate::judge) fn gain(delta: f64, scale: Scale, better: Better) -> f64 {
     match (scale, better) {
         (Scale::Pct, Better::Lower) => -100.0 * delta.exp_m1(),
         (Scale::Pct, Better::Higher) => 100.0 * (-delta).exp_m1(),

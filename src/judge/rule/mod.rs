@@ -6,6 +6,8 @@ pub mod held_baseline;
 mod hold;
 mod spread;
 
+pub(super) use hold::gain;
+
 use crate::judge::course::{Course, Trouble};
 use crate::judge::crossover::Design;
 use crate::judge::reference::Reference;
