@@ -65,12 +65,19 @@ fn project() -> Result<PathBuf> {
     Ok(git::top(&cwd).unwrap_or(cwd))
 }
 
+/// The project's baselines, as short as they can be named from here.
+fn folder() -> Result<PathBuf> {
+    let folder = project()?.join("baselines");
+    let cwd = files::working_folder()?.canonicalize()?;
+    Ok(folder.strip_prefix(&cwd).map_or_else(|_| folder.clone(), Path::to_owned))
+}
+
 /// The named files, else every file in `baselines/`.
 fn named(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
     if !files.is_empty() {
         return Ok(files.to_vec());
     }
-    let folder = project()?.join("baselines");
+    let folder = folder()?;
     let found = baselines::list(&folder)?;
     if found.is_empty() {
         bail!("no baseline in {}: `gate baseline accept` makes one", folder.display());
@@ -82,7 +89,7 @@ fn named(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
 fn path_of(named: Option<&Path>, arch: &str) -> Result<PathBuf> {
     match named {
         Some(path) => Ok(path.to_owned()),
-        None => Ok(project()?.join("baselines").join(format!("{arch}.txt"))),
+        None => Ok(folder()?.join(format!("{arch}.txt"))),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The writer: puts lines in and takes lines out, and touches no other. Its counterpart is [`super::read`].
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{BandLine, Baseline, FILE_MAX_BYTES, LINE_MAX_BYTES, Row, SampleLine, Says, VERSION, name, read};
@@ -188,8 +189,13 @@ impl fmt::Display for BandLine {
     }
 }
 
-fn extras(f: &mut fmt::Formatter<'_>, extras: &std::collections::BTreeMap<String, String>) -> fmt::Result {
-    for (at, (key, value)) in extras.iter().enumerate() {
+/// What a reader looks for first stands first.
+const FIRST: [&str; 3] = ["status", "stat", "source"];
+
+fn extras(f: &mut fmt::Formatter<'_>, extras: &BTreeMap<String, String>) -> fmt::Result {
+    let first = FIRST.iter().filter_map(|key| extras.get_key_value(*key));
+    let others = extras.iter().filter(|(key, _)| !FIRST.contains(&key.as_str()));
+    for (at, (key, value)) in first.chain(others).enumerate() {
         let gap = if at == 0 { "  " } else { " " };
         write!(f, "{gap}{key}={}", name::encode(value))?;
     }
