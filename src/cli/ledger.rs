@@ -80,6 +80,15 @@ fn log(lines: &[ledger::Line]) -> Result<u8> {
 
 fn show(lines: &[ledger::Line], wanted: &str, format: &str) -> Result<u8> {
     let format = render::find(format).map_err(|why| anyhow!("--format: {why}"))?;
+    answer(&(format.render)(&find(lines, wanted)?.record()?, canvas())?)?;
+    Ok(exit::PASS.code)
+}
+
+/// The line whose seal begins with these digits, or the last one.
+///
+/// # Errors
+/// When there is none, or more than one.
+pub(super) fn find<'a>(lines: &'a [ledger::Line], wanted: &str) -> Result<&'a ledger::Line> {
     let digits = wanted.trim_start_matches("b3:");
     let matches = |line: &&ledger::Line| {
         line.seal()
@@ -92,10 +101,9 @@ fn show(lines: &[ledger::Line], wanted: &str, format: &str) -> Result<u8> {
     };
     match found.as_slice() {
         [] => bail!("no record's seal begins with {wanted:?}; `gate ledger log` lists them"),
-        [line] => answer(&(format.render)(&line.record()?, canvas())?)?,
+        [line] => Ok(line),
         several => bail!("{} records' seals begin with {wanted:?}: give more digits", several.len()),
     }
-    Ok(exit::PASS.code)
 }
 
 /// Seals, chain, digests, and every verdict from its own evidence. What was judged by an older engine is listed, not a violation; what was
@@ -152,7 +160,7 @@ fn sealed(value: &Value, stored: &str) -> Result<(), String> {
 }
 
 /// Judges a record again. Gives a note where an older engine judged otherwise.
-fn again(value: &Value, record: &Record) -> Result<Option<String>, String> {
+pub(super) fn again(value: &Value, record: &Record) -> Result<Option<String>, String> {
     let plan = plan_digest(value);
     let text = digest(record.gate.text.as_bytes());
     for (what, stored, computed) in [("plan", &record.plan.digest, plan), ("gate", &record.gate.digest, text)] {

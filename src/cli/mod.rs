@@ -1,5 +1,6 @@
 //! Argument structs, whose documentation is the help, and composition. The only floor that prints.
 
+mod baseline;
 mod clean;
 mod completions;
 mod explain;
@@ -37,6 +38,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Perf(Box<perf::Perf>),
+    Baseline(baseline::BaselineCommand),
     Gates(gates::Gates),
     Ledger(ledger::Ledger),
     Selftest(selftest::Selftest),
@@ -55,6 +57,7 @@ pub fn main() -> u8 {
     };
     let code = match arguments.command {
         Command::Perf(perf) => perf.run(),
+        Command::Baseline(baseline) => baseline.run(),
         Command::Gates(gates) => gates.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Selftest(selftest) => selftest.run(),

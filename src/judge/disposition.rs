@@ -1,12 +1,14 @@
 //! What the evidence is worth, from facts alone. The first that applies decides.
 
 use super::Case;
+use crate::model::gate::Against;
 use crate::model::judgement::{Disposition, Outcome, Ruling, Verdict};
 use crate::model::plan::Objective;
+use crate::model::sample::Sample;
 
 /// The disposition with the facts that decided it.
 pub fn of(case: &Case<'_>, verdicts: &[Ruling]) -> (Disposition, Vec<String>) {
-    let rejected = rejected(verdicts);
+    let rejected = rejected(case, verdicts);
     let exploratory = exploratory(case, verdicts);
     if !exploratory.is_empty() {
         return (Disposition::Exploratory, exploratory);
@@ -30,26 +32,46 @@ fn exploratory(case: &Case<'_>, verdicts: &[Ruling]) -> Vec<String> {
     if case.host.replayed {
         facts.push("the host was replayed from a snapshot".to_owned());
     }
-    let single = |ruling: &Ruling| ruling.base.is_some_and(|range| range.n == 1) || ruling.candidate.is_some_and(|range| range.n == 1);
+    // Against a baseline the other side's number counts sessions.
+    let base = |ruling: &Ruling| ruling.base.filter(|_| ruling.against == Against::Base);
+    let single = |ruling: &Ruling| [base(ruling), ruling.candidate].into_iter().flatten().any(|range| range.n == 1);
     if verdicts.iter().any(single) {
         facts.push("there is a single sample on a side".to_owned());
     }
     facts
 }
 
-fn rejected(verdicts: &[Ruling]) -> Vec<String> {
+fn rejected(case: &Case<'_>, verdicts: &[Ruling]) -> Vec<String> {
     let required = || verdicts.iter().filter(|ruling| ruling.required);
     let mut facts = Vec::new();
     if required().next().is_none() {
         facts.push("nothing was asked: no required rule covers a metric that is judged".to_owned());
     }
-    for ruling in required().filter(|ruling| ruling.outcome != Outcome::Pass) {
+    let counts = |ruling: &&Ruling| ruling.required || ruling.verdict == Verdict::EnvironmentShift;
+    for ruling in verdicts.iter().filter(counts).filter(|ruling| ruling.outcome != Outcome::Pass) {
         let fact = match ruling.verdict {
-            Verdict::ThrottleAttributable => format!("a confounder: {} on {}", ruling.verdict, ruling.metric),
+            _ if lacks_only_a_baseline(case, ruling) => continue,
+            Verdict::ThrottleAttributable | Verdict::EnvironmentShift => format!("a confounder: {} on {}", ruling.verdict, ruling.metric),
             _ if ruling.outcome == Outcome::Fail => format!("the rule {} failed on {}: {}", ruling.rule, ruling.metric, ruling.verdict),
             _ => format!("the samples gave no answer on {}: {}", ruling.metric, ruling.verdict),
         };
         facts.push(fact);
     }
     facts
+}
+
+/// Whether the candidate was measured and only the baseline has nothing to compare it with: that says nothing against the samples.
+fn lacks_only_a_baseline(case: &Case<'_>, ruling: &Ruling) -> bool {
+    let of_baseline = ruling.against == Against::Baseline || ruling.rule == "floor";
+    let reported = |sample: &Sample| sample.cell != ruling.cell || !sample.missing.contains_key(&ruling.metric);
+    match ruling.verdict {
+        Verdict::Advisory | Verdict::New | Verdict::StaleBaseline => true,
+        Verdict::NotMeasured => {
+            of_baseline
+                && ruling.outcome == Outcome::Inconclusive
+                && ruling.candidate.is_some()
+                && case.evidence.samples.iter().all(reported)
+        }
+        _ => false,
+    }
 }

@@ -4,6 +4,7 @@
 //! decision and says what comes next. Nothing else in the crate decides: the runner asks here after every process, a resumed session asks
 //! here, and `gate ledger verify` asks here again years later.
 
+pub mod acceptance;
 pub mod character;
 pub mod course;
 pub mod crossover;
@@ -12,6 +13,7 @@ pub mod distribution;
 pub mod noise;
 pub mod prediction;
 pub mod ranks;
+pub mod reference;
 pub mod rule;
 pub mod simulate;
 pub mod summary;
@@ -20,6 +22,7 @@ use serde_json::Value;
 
 use course::{Course, covers};
 use crossover::Design;
+use reference::Reference;
 use rule::{Bucket, Ruled};
 
 use crate::model::evidence::{Ended, Evidence};
@@ -85,9 +88,13 @@ pub fn judge(case: &Case<'_>) -> Judgement {
         .iter()
         .map(|cell| Course::read(plan, gate, cell, &evidence.samples))
         .collect();
-    let questions: Vec<(&Rule, &Metric, &Course<'_>)> = questions(gate, &courses);
-    let statistical = questions.iter().filter(|(rule, ..)| rule.kind == "hold").count();
+    let questions = questions(case, &courses);
+    let statistical = questions
+        .iter()
+        .filter(|(rule, ..)| rule.kind == "hold" && rule::drives(rule))
+        .count();
     let design = design(plan, statistical);
+    let reference = Reference::of(case);
 
     let mut verdicts = Vec::new();
     let mut open = vec![false; courses.len()];
@@ -102,6 +109,9 @@ pub fn judge(case: &Case<'_>) -> Judgement {
             design: design.as_ref(),
             ended: evidence.ended.as_ref(),
             attempt: case.context.attempt,
+            reference: reference.as_ref(),
+            driven: driven(case, course),
+            command: &case.context.command,
         };
         let Ruled { ruling, settled } = rule::judge(&bucket);
         let at = courses.iter().position(|other| std::ptr::eq(other, course));
@@ -142,21 +152,36 @@ fn unaffected(why: &str) -> Judgement {
     }
 }
 
-/// Every question that the gate asks: a rule, a metric it covers, a cell it covers.
-fn questions<'a>(gate: &'a Gate, courses: &'a [Course<'a>]) -> Vec<(&'a Rule, &'a Metric, &'a Course<'a>)> {
+/// Every question that the gate asks: a rule, a metric it covers, a cell it covers. Without a base arm nothing is asked against it.
+fn questions<'a>(case: &Case<'a>, courses: &'a [Course<'a>]) -> Vec<(&'a Rule, &'a Metric, &'a Course<'a>)> {
     let mut all = Vec::new();
-    for rule in gate.rules.iter().filter(|rule| rule::in_session(rule)) {
-        for metric in gate
-            .metrics
-            .iter()
-            .filter(|metric| metric.role == Role::Gate && covers(&rule.metric, &metric.name))
-        {
-            for course in courses.iter().filter(|course| covers(&rule.fixture, &course.cell.fixture)) {
-                all.push((rule, metric, course));
-            }
+    for rule in &case.gate.rules {
+        for metric in &case.gate.metrics {
+            all.extend(
+                courses
+                    .iter()
+                    .filter(|course| asks(case, rule, metric, course))
+                    .map(|course| (rule, metric, course)),
+            );
         }
     }
     all
+}
+
+fn asks(case: &Case<'_>, rule: &Rule, metric: &Metric, course: &Course<'_>) -> bool {
+    let base_arm = case.plan.sides().len() == 2;
+    let fixture = &course.cell.fixture;
+    metric.role == Role::Gate
+        && (base_arm || !rule::needs_base(rule))
+        && covers(&rule.metric, &metric.name)
+        && covers(&rule.fixture, fixture)
+        && case.gate.measures(fixture, &metric.name)
+}
+
+/// Whether some rule against the base arm speaks of this cell.
+fn driven(case: &Case<'_>, course: &Course<'_>) -> bool {
+    let mut drivers = case.gate.rules.iter().filter(|rule| rule::drives(rule));
+    drivers.any(|rule| case.gate.metrics.iter().any(|metric| asks(case, rule, metric, course)))
 }
 
 /// The looks with their critical values, which must be those that the plan declares: alpha is shared among the buckets (Bonferroni), beta is not (all must pass); a promotion must hold

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::record::{canonical, digest};
 use super::sample::PerArm;
 
 /// Named facts of one part of an identity.
 ///
 /// `{"state": "none"}` is known and equal to itself; an empty map is unknown, and then `missing` says why.
-pub type Facts = BTreeMap<String, serde_json::Value>;
+pub type Facts = BTreeMap<String, Value>;
 
 /// A part that is known to be absent: no model declared, no GPU in the machine.
 pub fn none() -> Facts {
@@ -106,4 +108,93 @@ impl Identity {
             .map_or("not recorded", |unknown| &unknown.why);
         Some(why.to_owned())
     }
+
+    /// The architecture that a baseline of this machine is named after: the device's gfx name, else `cpu-x86_64` and the like; none where
+    /// several devices differ, or neither is known.
+    pub fn arch(&self) -> Option<String> {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        if let Some(arch) = self.gpu.get("arch").and_then(text) {
+            return Some(arch);
+        }
+        if let Some(archs) = self.gpu.get("archs").and_then(Value::as_array) {
+            let first = archs.first()?;
+            return archs.iter().all(|arch| arch == first).then(|| text(first)).flatten();
+        }
+        self.machine.get("arch").and_then(text)
+    }
+
+    /// One part, or one field of a part (`gpu.product`), of what may have to equal a baseline's; none where it is not recorded.
+    fn part(&self, name: &str) -> Option<Value> {
+        let (part, field) = name.split_once('.').map_or((name, None), |(part, field)| (part, Some(field)));
+        let mut facts = match part {
+            "model" => &self.model,
+            "prompt" => &self.prompt,
+            "gpu" => &self.gpu,
+            "config" => &self.config,
+            "policy" => &self.policy,
+            "machine" => &self.machine,
+            _ => return None,
+        }
+        .clone();
+        if let Some(field) = field {
+            // Where a part is known to be absent, so is every field of it.
+            return if facts == none() {
+                serde_json::to_value(facts).ok()
+            } else {
+                facts.remove(field)
+            };
+        }
+        if part == "config" {
+            PLACES.iter().for_each(|place| drop(facts.remove(*place)));
+        }
+        (!facts.is_empty()).then(|| serde_json::to_value(facts).ok()).flatten()
+    }
+}
+
+/// Configuration that says where a process ran and what it was not given: it changes from checkout to checkout and explains no figure.
+const PLACES: [&str; 2] = ["cwd", "removed_env"];
+
+/// The digest of the fields that must equal a baseline's: 8 hex digits. What runs, the build, is not among them.
+///
+/// # Errors
+/// The fields that are not known: they equal nothing.
+pub fn identity_digest(identity: &Identity, equal: &[String]) -> Result<String, Vec<Unknown>> {
+    let mut parts = BTreeMap::new();
+    let mut unknown = Vec::new();
+    for name in equal {
+        let below = format!("{name}.");
+        let missing = identity
+            .missing
+            .iter()
+            .filter(|missing| missing.field == *name || missing.field.starts_with(&below));
+        unknown.extend(missing.cloned());
+        match identity.part(name) {
+            Some(value) => drop(parts.insert(name, value)),
+            None if unknown.iter().any(|known| known.field == *name) => {}
+            None => unknown.push(Unknown {
+                field: name.clone(),
+                why: "not recorded".to_owned(),
+            }),
+        }
+    }
+    if !unknown.is_empty() {
+        return Err(unknown);
+    }
+    let text = canonical(&serde_json::json!(parts));
+    Ok(hex_of(text.as_bytes(), 8))
+}
+
+/// The digest of what one arm runs: 12 hex digits over role and contents of every file, wherever the files stand; none where none is known.
+pub fn build_digest(arm: &ArmIdentity) -> Option<String> {
+    let mut files: Vec<String> = arm
+        .artifacts
+        .iter()
+        .map(|artifact| format!("{} {}", artifact.role, artifact.blake3))
+        .collect();
+    files.sort_unstable();
+    (!files.is_empty()).then(|| hex_of(files.join("\n").as_bytes(), 12))
+}
+
+fn hex_of(bytes: &[u8], digits: usize) -> String {
+    digest(bytes).chars().skip("b3:".len()).take(digits).collect()
 }

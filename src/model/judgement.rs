@@ -50,6 +50,14 @@ pub enum Verdict {
     NotMeasured,
     /// There may be figures, but they cannot be judged.
     Incomparable,
+    /// The baseline was measured under another identity.
+    StaleBaseline,
+    /// The accepted build itself measures otherwise today.
+    EnvironmentShift,
+    /// The baseline has too few sessions to decide.
+    Advisory,
+    /// There is no counterpart to compare with yet.
+    New,
     /// A claimed gain is shown.
     ImprovementShown,
     /// A claimed gain is shown not to be there.
@@ -58,7 +66,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// Every verdict, in the order in which it is explained.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::Regression,
         Self::SmallSlowdown,
         Self::NoRegression,
@@ -68,6 +76,10 @@ impl Verdict {
         Self::ThrottleAttributable,
         Self::NotMeasured,
         Self::Incomparable,
+        Self::StaleBaseline,
+        Self::EnvironmentShift,
+        Self::Advisory,
+        Self::New,
         Self::ImprovementShown,
         Self::ClaimRejected,
     ];
@@ -84,6 +96,10 @@ impl Verdict {
             Self::ThrottleAttributable => "throttle_attributable",
             Self::NotMeasured => "not_measured",
             Self::Incomparable => "incomparable",
+            Self::StaleBaseline => "stale_baseline",
+            Self::EnvironmentShift => "environment_shift",
+            Self::Advisory => "advisory",
+            Self::New => "new",
             Self::ImprovementShown => "improvement_shown",
             Self::ClaimRejected => "claim_rejected",
         }
@@ -93,8 +109,10 @@ impl Verdict {
     pub const fn outcome(self) -> Outcome {
         match self {
             Self::Regression | Self::CandidateFailed | Self::ThrottleAttributable | Self::ClaimRejected => Outcome::Fail,
-            Self::Inconclusive | Self::NotMeasured | Self::Incomparable => Outcome::Inconclusive,
-            Self::SmallSlowdown | Self::NoRegression | Self::Improvement | Self::ImprovementShown => Outcome::Pass,
+            Self::Inconclusive | Self::NotMeasured | Self::Incomparable | Self::StaleBaseline | Self::EnvironmentShift | Self::Advisory => {
+                Outcome::Inconclusive
+            }
+            Self::SmallSlowdown | Self::NoRegression | Self::Improvement | Self::New | Self::ImprovementShown => Outcome::Pass,
         }
     }
 
@@ -108,8 +126,14 @@ impl Verdict {
             Self::SmallSlowdown => {
                 "The candidate is slower beyond doubt, but is shown to be slower by less than the tolerance; it passes, with this warning."
             }
-            Self::NoRegression => "A slowdown of the tolerance is ruled out (error at most beta).",
-            Self::Improvement => "A slowdown of the tolerance is ruled out, and the candidate is faster beyond doubt.",
+            Self::NoRegression => {
+                "A slowdown of the tolerance is ruled out (error at most beta); against a baseline, which sees less: the session lies within \
+                 the tolerance and the limits of the accepted sessions."
+            }
+            Self::Improvement => {
+                "A slowdown of the tolerance is ruled out, and the candidate is faster beyond doubt; against a baseline: the session lies beyond \
+                 the tolerance and the limits of the accepted sessions, on the good side."
+            }
             Self::Inconclusive => "The samples up to the cap carry neither answer: too noisy, too few, or ended early. It is never a pass.",
             Self::CandidateFailed => {
                 "The candidate failed twice in the same place while the base ran: it crashed, timed out or gave no usable number."
@@ -122,6 +146,18 @@ impl Verdict {
                 "A figure that the rule needs was not measured, so the rule has no answer. It is never zero and never a pass."
             }
             Self::Incomparable => "There may be figures, but they cannot be judged: the samples, the plan or the rule do not fit together.",
+            Self::StaleBaseline => {
+                "The baseline's sessions were measured under another identity (model, prompt, device, configuration or policy), so no number is \
+                 compared with them: measure again and accept."
+            }
+            Self::EnvironmentShift => {
+                "The build that the baseline was accepted from measures otherwise today, so the machine changed and not the code; what was \
+                 compared within this session stands."
+            }
+            Self::Advisory => {
+                "The baseline has fewer than three sessions: the ratio is shown, and it can neither fail nor answer a required question."
+            }
+            Self::New => "There is no counterpart to compare with yet: noted, until a session of it is accepted.",
             Self::ImprovementShown => {
                 "The claimed gain is shown: the candidate is faster beyond doubt and not short of the claim beyond doubt."
             }

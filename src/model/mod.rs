@@ -1,5 +1,6 @@
 //! Nouns: plain data, each with its own text form.
 
+pub mod baseline;
 pub mod duration;
 pub mod evidence;
 pub mod figure;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::baseline::{BandLine, BaselineUse};
 use super::evidence::Evidence;
 use super::gate::Gate;
 use super::host::Host;
@@ -43,13 +44,13 @@ pub struct Context {
     /// Which attempt at the same comparison this is, from 1.
     pub attempt: u32,
     /// Accepted noise bands of the measured buckets.
-    pub band: Vec<Value>,
+    pub band: Vec<BandLine>,
     /// Waivers that apply.
     pub waivers: Vec<Value>,
     /// What a reviewer must see: changed gates, changed harness.
     pub banners: Vec<String>,
-    /// The baseline that was read; null where none was.
-    pub baseline: Option<Value>,
+    /// The baseline that it is judged with; null where none was named.
+    pub baseline: Option<BaselineUse>,
     /// Set where the change touches nothing that the gate guards: why nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unaffected: Option<String>,

@@ -5,8 +5,8 @@ use std::process::Command;
 use gate::model::evidence::Ended;
 use serde_json::{Value, json};
 
-use crate::synthetic::{Reports, Session, metric, noisy, rule, spread};
 use crate::sources::sources;
+use crate::synthetic::{Reports, Session, metric, noisy, rule, spread};
 
 fn schema() -> Value {
     let answer = Command::new(env!("CARGO_BIN_EXE_gate"))

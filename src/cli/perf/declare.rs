@@ -1,5 +1,6 @@
 //! From options to a declaration: a gate, a plan, and what the children's environment shall be. No process runs here.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -97,6 +98,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
             .map(str::to_owned)
             .to_vec(),
         equal: ["model", "prompt", "gpu", "config", "policy"].map(str::to_owned).to_vec(),
+        measured: BTreeMap::new(),
     };
     let cap = options.fixed_blocks.unwrap_or(options.max_blocks);
     let mut plan = Plan {

@@ -1,7 +1,9 @@
 //! One question of a gate: one rule on one metric of one cell, with everything that may answer it.
 
+use super::Ruled;
 use crate::judge::course::{Block, Course, Trouble};
 use crate::judge::crossover::Design;
+use crate::judge::reference::Reference;
 use crate::judge::summary;
 use crate::model::evidence::Ended;
 use crate::model::figure::State;
@@ -33,7 +35,16 @@ pub struct Bucket<'a> {
     pub ended: Option<&'a Ended>,
     /// Which attempt at the same comparison this is, from 1.
     pub attempt: u32,
+    /// The baseline, where one was named.
+    pub reference: Option<&'a Reference<'a>>,
+    /// Whether a rule against the base arm decides how long this cell is measured.
+    pub driven: bool,
+    /// The command that repeats the measurement.
+    pub command: &'a str,
 }
+
+/// What a rule without statistics of its own waits for where no other rule says how long to measure: eight runs of the candidate.
+const BLOCKS: usize = 4;
 
 /// What stands in the way of an answer, as the answer that it makes.
 pub struct Obstacle {
@@ -209,6 +220,75 @@ impl Bucket<'_> {
         rows.filter(|sample| sample.arm == arm)
             .filter_map(|sample| sample.values.get(&self.metric.name).copied())
             .collect()
+    }
+
+    /// A settled answer over all blocks, without an estimate.
+    pub fn settle(&self, verdict: Verdict, because: String, next: &str) -> Ruled {
+        let ruling = self.ruling(self.blocks().len(), verdict, because, next);
+        Ruled { ruling, settled: true }
+    }
+
+    /// What stands in the way, as the whole answer.
+    pub fn blocked(&self) -> Option<Ruled> {
+        let Obstacle {
+            verdict,
+            outcome,
+            because,
+            next,
+        } = self.obstacle()?;
+        let mut ruled = self.settle(verdict, because, next);
+        ruled.ruling.outcome = outcome;
+        Some(ruled)
+    }
+
+    /// The candidate's values in all valid blocks, in the order of measuring.
+    pub fn candidate_values(&self) -> Vec<f64> {
+        self.values(Arm::B, self.blocks().len())
+    }
+
+    /// Whether a rule that does not drive the session leaves it at what is there: beside a base arm always, else at the planned length.
+    pub fn needs_no_more(&self) -> bool {
+        self.driven || self.ended.is_some() || self.obstacle().is_some() || self.blocks().len() >= self.planned()
+    }
+
+    fn planned(&self) -> usize {
+        let blocks = &self.plan.blocks;
+        match (self.plan.sides().len(), self.driven) {
+            (1, _) => blocks.len().max(1),
+            (_, true) => 1,
+            (_, false) => BLOCKS.min(blocks.len()).max(1),
+        }
+    }
+
+    /// The answer of such a rule while there is too little to judge.
+    pub fn unfinished(&self) -> Option<Ruled> {
+        let (have, planned) = (self.blocks().len(), self.planned());
+        if have >= planned {
+            return None;
+        }
+        let why = self
+            .ended_because()
+            .unwrap_or_else(|| format!("{have} of {planned} blocks are complete"));
+        let because = format!("No answer on {}: {why}.", self.subject());
+        let mut ruled = self.settle(Verdict::Inconclusive, because, "Measure again, with room for the whole session.");
+        ruled.ruling.base = None;
+        Some(ruled)
+    }
+
+    /// The gain from one figure to another in percent, positive is better; none from zero.
+    pub fn gain_pct(&self, from: f64, to: f64) -> Option<f64> {
+        let rise = 100.0 * (to - from) / from.abs();
+        let gain = if self.metric.better == Better::Higher { rise } else { -rise };
+        Some(gain).filter(|gain| gain.is_finite())
+    }
+
+    /// The warning that a gain is too good to be taken on trust.
+    pub fn suspicious(&self, gain_pct: f64) -> Option<String> {
+        let limit = self.metric.review_above_pct?;
+        (gain_pct > limit).then(|| {
+            let (gain, limit) = (number::difference(gain_pct, Scale::Pct, ""), number::size(limit, Scale::Pct, ""));
+            format!("suspicious improvement: a gain of {gain} is more than {limit}: make sure that the same work is done")
+        })
     }
 
     /// What turns a value of the metric into the numbers of its scale: 100 for points of a share that is recorded as a fraction, else 1.

@@ -1,6 +1,7 @@
 //! `exact`: a deterministic figure (bytes, counts) compares without statistics.
 
-use super::{Bucket, Kind, Ruled};
+use super::{Bucket, Kind, Ruled, error};
+use crate::model::gate::Against;
 use crate::model::judgement::{Outcome, Ruling, Verdict};
 use crate::model::metric::{Better, Scale};
 use crate::model::number;
@@ -19,6 +20,10 @@ const BLOCKS: usize = 1;
 const ROUNDING: f64 = 1e-12;
 
 fn judge(bucket: &Bucket<'_>) -> Ruled {
+    if bucket.rule.against == Against::Baseline {
+        let because = "A deterministic figure is compared with the base arm, not with a baseline.".to_owned();
+        return error(bucket, because, "Declare `against = \"base\"`, or a `floor`.");
+    }
     let (base, candidate) = (bucket.values(Arm::A, BLOCKS), bucket.values(Arm::B, BLOCKS));
     let (&[a, a_again], &[b, b_again]) = (base.as_slice(), candidate.as_slice()) else {
         let why = bucket.ended_because().unwrap_or_else(|| "no block is complete yet".to_owned());

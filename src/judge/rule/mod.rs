@@ -2,18 +2,21 @@
 
 mod bucket;
 mod exact;
+mod floor;
+pub mod held_baseline;
 mod hold;
 mod spread;
 
 use bucket::Obstacle;
 pub use bucket::{Bucket, suited};
+pub(super) use hold::gain;
 
 use crate::judge::course::Trouble;
 use crate::model::gate::{Against, Rule};
 use crate::model::judgement::{Outcome, Ruling, Verdict};
 
 /// Every rule kind.
-pub const ALL: &[Kind] = &[hold::KIND, exact::KIND, spread::KIND];
+pub const ALL: &[Kind] = &[hold::KIND, floor::KIND, exact::KIND, spread::KIND];
 
 /// A kind of rule.
 #[derive(Clone, Copy)]
@@ -78,7 +81,12 @@ fn error(bucket: &Bucket<'_>, because: String, next: &str) -> Ruled {
     Ruled { ruling, settled: true }
 }
 
-/// Whether a rule is judged from the samples of this session.
-pub fn in_session(rule: &Rule) -> bool {
-    rule.against == Against::Base
+/// Whether a rule says how long a session is measured: it speaks of the base arm.
+pub fn drives(rule: &Rule) -> bool {
+    rule.against == Against::Base && rule.kind != floor::KIND.name
+}
+
+/// Whether a rule has no answer without a base arm.
+pub fn needs_base(rule: &Rule) -> bool {
+    rule.against == Against::Base && [hold::KIND.name, exact::KIND.name].contains(&rule.kind.as_str())
 }

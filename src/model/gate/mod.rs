@@ -17,6 +17,8 @@ pub use fault::Fault;
 pub use file::{Known, parse};
 pub use paths::matches;
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -108,4 +110,16 @@ pub struct Gate {
     /// Identity fields that must equal the baseline's, or it is stale.
     #[serde(default)]
     pub equal: Vec<String>,
+    /// Fixtures that measure only some of the metrics; the others measure every one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub measured: BTreeMap<String, Vec<String>>,
+}
+
+impl Gate {
+    /// Whether a fixture measures a metric.
+    pub fn measures(&self, fixture: &str, metric: &str) -> bool {
+        self.measured
+            .get(fixture)
+            .is_none_or(|metrics| metrics.iter().any(|name| name == metric))
+    }
 }

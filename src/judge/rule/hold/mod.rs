@@ -3,8 +3,9 @@
 mod warnings;
 mod words;
 
-use super::{Bucket, Kind, Ruled, error};
+use super::{Bucket, Kind, Ruled, error, held_baseline};
 use crate::judge::crossover::{self, Block, Bounds, Claim, Decision, Design, Replay, Stop};
+use crate::model::gate::Against;
 use crate::model::judgement::{Look, Ruling, Verdict};
 use crate::model::metric::{Better, Scale};
 use crate::model::plan::Objective;
@@ -28,6 +29,9 @@ struct Answer {
 }
 
 fn judge(bucket: &Bucket<'_>) -> Ruled {
+    if bucket.rule.against == Against::Baseline {
+        return held_baseline::judge(bucket);
+    }
     let design = match bucket.design {
         Ok(design) => design,
         Err(why) => {
@@ -141,7 +145,7 @@ const fn claim_verdict(claim: Claim) -> Verdict {
 }
 
 /// A difference in the engine's direction as a gain in the metric's own: positive is better.
-fn gain(delta: f64, scale: Scale, better: Better) -> f64 {
+pub(in crate::judge) fn gain(delta: f64, scale: Scale, better: Better) -> f64 {
     match (scale, better) {
         (Scale::Pct, Better::Lower) => -100.0 * delta.exp_m1(),
         (Scale::Pct, Better::Higher) => 100.0 * (-delta).exp_m1(),
@@ -171,6 +175,9 @@ fn describe(bucket: &Bucket<'_>, design: &Design, ruling: &mut Ruling, looks: Ve
             .map(|smallest| gain(sign * smallest, scale, better).abs())
             .filter(|smallest| smallest.is_finite());
         ruling.warnings = warnings::of(bucket, look, bounds);
+        let medians = ruling.base.zip(ruling.candidate);
+        let gain_pct = medians.and_then(|(base, candidate)| bucket.gain_pct(base.median, candidate.median));
+        ruling.warnings.extend(gain_pct.and_then(|gain_pct| bucket.suspicious(gain_pct)));
     }
     ruling.looks = looks;
 }

@@ -1,0 +1,101 @@
+//! `gate baseline check`: no line without evidence, and no evidence that does not say what its line says.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::{evidence_path, read_existing, shown};
+use crate::cli::answer;
+use crate::edge::baselines;
+use crate::exit;
+use crate::judge::acceptance::agrees;
+use crate::model::baseline::{BandLine, Baseline, SampleLine};
+use crate::model::record::{Record, VERSION, seal};
+use crate::model::text::plain_line;
+
+/// Checks every file. A line that its evidence does not carry is a violation; a baseline without a line is nothing checked.
+pub fn check(files: &[PathBuf]) -> Result<u8> {
+    let (mut out, mut violations, mut lines) = (String::new(), 0, 0);
+    for path in files {
+        let baseline = read_existing(path)?;
+        let (mut proved, mut historical) = (0, 0);
+        let mut tell = |what: String, verdict: Result<(), String>| match verdict {
+            Ok(()) => proved += 1,
+            Err(why) => {
+                violations += 1;
+                out.push_str(&format!("{}: {what}: {}\n", path.display(), plain_line(&why, 1000)));
+            }
+        };
+        for line in baseline.samples() {
+            let what = format!("{} of {}, {}", plain_line(&line.metric, 100), shown(&line.fixture), line.date);
+            match &line.record {
+                Some(record) => tell(what, sample(path, &baseline, line, record)?),
+                None => historical += 1,
+            }
+        }
+        for line in baseline.bands() {
+            let what = format!("band of {} of {}", plain_line(&line.metric, 100), shown(&line.fixture));
+            tell(what, band(path, &baseline, line)?);
+        }
+        lines += proved + historical;
+        out.push_str(&format!(
+            "{}: {proved} lines with sound evidence, {historical} historical\n",
+            path.display()
+        ));
+    }
+    out.push_str(&format!("{violations} violations\n"));
+    answer(&out)?;
+    Ok(match (violations, lines) {
+        (0, 0) => exit::INCONCLUSIVE.code,
+        (0, _) => exit::PASS.code,
+        _ => exit::VIOLATION.code,
+    })
+}
+
+fn sample(path: &Path, baseline: &Baseline, line: &SampleLine, record: &str) -> Result<Result<(), String>> {
+    let evidence = evidence_path(path, &baseline.arch, &line.date, record);
+    let sound = sound(&evidence, record)?;
+    // Of a superseded session nothing is claimed any more but that it was measured.
+    Ok(sound.and_then(|found| {
+        if line.is_historical() {
+            Ok(())
+        } else {
+            agrees(line, &baseline.arch, &found)
+        }
+    }))
+}
+
+fn band(path: &Path, baseline: &Baseline, line: &BandLine) -> Result<Result<(), String>> {
+    let folder = baselines::folder_of(path).join("evidence").join(&baseline.arch);
+    match baselines::evidence_of(&folder, &line.record)? {
+        Some(evidence) => Ok(sound(&evidence, &line.record)?.map(drop)),
+        None => Ok(Err(format!("no evidence of record {} in {}", line.record, folder.display()))),
+    }
+}
+
+/// The record in an evidence file, its seal and its judgement verified.
+fn sound(path: &Path, record: &str) -> Result<Result<Record, String>> {
+    let Some(bytes) = baselines::read_evidence(path)? else {
+        return Ok(Err(format!("no evidence: {} is missing", path.display())));
+    };
+    let at = |why: String| format!("{}: {why}", path.display());
+    Ok(read(&bytes, record).map_err(at))
+}
+
+fn read(bytes: &[u8], record: &str) -> Result<Record, String> {
+    let value: Value = serde_json::from_slice(bytes).map_err(|error| format!("damaged: {error}"))?;
+    let (stored, sealed) = (value["seal"].as_str().unwrap_or_default(), seal(&value));
+    if stored != sealed {
+        return Err(format!("the seal is broken: it says {stored}, the bytes give {sealed}"));
+    }
+    if !sealed.starts_with(&format!("b3:{record}")) {
+        return Err(format!("it is record {sealed}, not {record}"));
+    }
+    if value["version"].as_u64().is_none_or(|version| version > u64::from(VERSION)) {
+        return Err(format!("not in record format {VERSION} or older"));
+    }
+    let found: Record = serde_json::from_value(value.clone()).map_err(|error| format!("damaged: {error}"))?;
+    crate::cli::ledger::again(&value, &found)?;
+    Ok(found)
+}

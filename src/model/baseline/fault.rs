@@ -1,0 +1,38 @@
+//! What is wrong with a file, and where.
+
+use std::fmt;
+
+/// A place in a file with what is wrong there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The file, as the caller named it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// What was seen, what was expected, what to do.
+    pub what: String,
+}
+
+impl Fault {
+    /// A fault at a byte of a line, counted from 0.
+    pub fn new(file: &str, line: usize, text: &str, byte: usize, what: String) -> Self {
+        let before = text.get(..byte).unwrap_or(text);
+        Self {
+            file: file.to_owned(),
+            line,
+            column: before.chars().count() + 1,
+            what,
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, line, column, what } = self;
+        write!(f, "{file}:{line}:{column}: {what}")
+    }
+}
+
+impl std::error::Error for Fault {}
