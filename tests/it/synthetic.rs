@@ -85,6 +85,7 @@ impl Session {
                 .map(str::to_owned)
                 .to_vec(),
             equal: Vec::new(),
+            measured: std::collections::BTreeMap::new(),
         };
         Self(Record {
             version: VERSION,
