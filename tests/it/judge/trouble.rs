@@ -362,3 +362,25 @@ fn what_happens_after_a_decision_does_not_touch_it() {
         }
     }
 }
+
+#[test]
+fn a_metric_that_is_missing_once_does_not_stop_the_others() {
+    let mut noise = noisy(0.0, 2.0, 4);
+    let session = Session::of(vec![metric("t:lower:ms", "2%"), metric("u:lower:ms", "2%")], vec![rule("hold")]).whole(|slot, sample| {
+        noise(slot, sample);
+        sample.prints("u", 100.0 + f64::from(slot.position));
+        if !slot.warmup && (slot.block, slot.position) == (1, 2) {
+            sample.lacks("u");
+        }
+    });
+    let judgement = session.judge();
+    let [t, u] = &judgement.verdicts[..] else { panic!("two buckets") };
+    assert!(t.blocks > 2 && t.verdict != Verdict::NotMeasured, "{}", t.because);
+    assert_eq!(
+        (u.verdict, u.outcome, u.blocks),
+        (Verdict::NotMeasured, Outcome::Inconclusive, 1),
+        "{}",
+        u.because
+    );
+    assert_eq!(u.base.map(|range| range.n), Some(2), "only what was complete before counts");
+}

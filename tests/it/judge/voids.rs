@@ -111,3 +111,30 @@ fn a_void_excuses_a_failure_of_the_same_try() {
         session.ruling().because
     );
 }
+
+#[test]
+fn three_more_voids_on_the_candidate_are_the_limit() {
+    // Void runs of the first, second and third try of the first block, by position: B stands at 1 and 2, A at 0 and 3.
+    let cases: [([&[u32]; 3], Verdict, &str); 4] = [
+        (
+            [&[1, 2], &[1], &[]],
+            Verdict::ThrottleAttributable,
+            "on 3 runs of the candidate and on 0 of the base",
+        ),
+        (
+            [&[0, 1, 2], &[1, 2], &[]],
+            Verdict::ThrottleAttributable,
+            "on 4 runs of the candidate and on 1 of the base",
+        ),
+        ([&[1, 2], &[], &[]], Verdict::NoRegression, "is ruled out"),
+        ([&[0, 1, 2], &[1], &[]], Verdict::NoRegression, "is ruled out"),
+    ];
+    for (tries, verdict, says) in cases {
+        let ruling = voided(2, true, |slot| {
+            slot.block == 0 && tries[slot.attempt as usize].contains(&slot.position)
+        })
+        .ruling();
+        assert_eq!(ruling.verdict, verdict, "{tries:?}: {}", ruling.because);
+        assert!(ruling.because.contains(says), "{tries:?}: {}", ruling.because);
+    }
+}

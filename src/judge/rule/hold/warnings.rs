@@ -18,7 +18,7 @@ pub fn of(bucket: &Bucket<'_>, look: &Look, bounds: Bounds) -> Vec<String> {
         let drift = gain(look.gamma);
         let direction = if drift < 0.0 { "worse" } else { "better" };
         warnings.push(format!(
-            "each run is {direction} than the one before by {}, more than half the tolerance: the order of the runs cancels a steady drift, but look \
+            "on average each run is {direction} than the one before by {}, more than half the tolerance: the order of the runs cancels a steady drift, but look \
              for its cause",
             size(drift.abs(), scale, unit)
         ));
