@@ -110,6 +110,28 @@ fn kept_builds_stay_within_their_limits_and_the_longest_unused_go() {
 }
 
 #[test]
+fn files_that_hold_the_path_of_their_tree_are_put_nowhere_else() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (one, other) = (folder.path().join("one/0123abcd"), folder.path().join("other/0123abcd"));
+    fs::create_dir_all(&one).expect("the folder is ours");
+    fs::create_dir_all(&other).expect("the folder is ours");
+    let store = Store::open(&folder.path().join("cache"), Limits::DEFAULT).expect("the folder is ours");
+    let patterns = Patterns::new(&words(&["x"])).expect("sound");
+    for (text, elsewhere) in [(format!("\0RUNPATH={}/lib\0", one.display()), false), ("no path".to_owned(), true)] {
+        fs::write(one.join("x"), &text).expect("the folder is ours");
+        let found = Artifacts::find(&one, &patterns).expect("it is there");
+        let key = gate::edge::digest::blake3_hex(text.as_bytes());
+        assert!(store.keep(&one, &key, &found).expect("it can be kept"));
+        assert!(store.put_into(&one, &key).expect("it can be looked at").is_some(), "{text:?}");
+        assert_eq!(
+            store.put_into(&other, &key).expect("it can be looked at").is_some(),
+            elsewhere,
+            "{text:?}"
+        );
+    }
+}
+
+#[test]
 fn two_gates_at_once_do_not_tread_on_each_other() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = Store::open(&folder.path().join("cache"), Limits { builds: 1, bytes: 1 << 30 }).expect("the folder is ours");
