@@ -13,7 +13,7 @@ use crate::model::text::plain_line;
 use crate::{adapter, exit, judge};
 
 /// Longest gate file, in bytes.
-const GATE_MAX_BYTES: u64 = 1 << 20;
+pub const GATE_MAX_BYTES: u64 = 1 << 20;
 /// Longest printed line, in characters.
 const LINE_MAX: usize = 2_000;
 /// Helper programs that bring clocks up.

@@ -42,3 +42,9 @@ pub fn words(text: &str) -> Result<Vec<String>, String> {
         Some(_) => Ok(words),
     }
 }
+
+/// A number of days, such as `30d`.
+pub fn days(text: &str) -> Result<u32, String> {
+    let number = text.trim().strip_suffix('d').unwrap_or_default();
+    number.parse().map_err(|_| format!("{text:?}: write days, such as 30d"))
+}

@@ -67,6 +67,13 @@ pub fn value(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
+/// The names of this process's variables, sorted; one that is not text is left out.
+pub fn names() -> Vec<String> {
+    let mut names: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+    names.sort_unstable();
+    names
+}
+
 /// What a measured process may see of this process's variables.
 pub fn of_children(pass: &[String]) -> Scrubbed {
     scrub(std::env::vars_os(), pass)

@@ -136,6 +136,31 @@ pub fn listing(folder: &Path, suffix: &str) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// Whether anything stands at a path, a broken link included.
+pub fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
+/// The bytes of an input file; none where there is no such file.
+///
+/// # Errors
+/// When it cannot be read, is no regular file, or is larger than `max_bytes`.
+pub fn read_input(path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>> {
+    let Ok(found) = fs::symlink_metadata(path) else { return Ok(None) };
+    if !found.is_file() || found.len() > max_bytes {
+        bail!("{}: not a regular file of at most {max_bytes} bytes", path.display());
+    }
+    fs::read(path).map(Some).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Makes a folder and those above it where they are missing.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_folder(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).with_context(|| format!("cannot make the folder {}", path.display()))
+}
+
 /// Makes a new or renamed entry of a folder durable.
 ///
 /// # Errors

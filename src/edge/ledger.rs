@@ -153,6 +153,22 @@ pub fn of_session(path: &Path, session: &str) -> Result<Option<Record>> {
     found.map(Line::record).transpose()
 }
 
+/// The records of one gate, oldest first; none where there is no ledger.
+///
+/// # Errors
+/// When the ledger cannot be read.
+pub fn records_of_gate(path: &Path, gate: &str) -> Result<Vec<Record>> {
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    let lines = read(path)?;
+    lines
+        .iter()
+        .filter(|line| line.value["gate"]["name"] == gate)
+        .map(Line::record)
+        .collect()
+}
+
 /// Every line of a ledger, in order.
 ///
 /// # Errors

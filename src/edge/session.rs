@@ -249,6 +249,19 @@ fn lock(file: &File, path: &Path) -> Result<()> {
     }
 }
 
+/// The name of the gate that a session measures; none where the file cannot be read.
+pub fn gate_of(folder: &Path, id: &str) -> Option<String> {
+    if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        return None;
+    }
+    let mut first = String::new();
+    BufReader::new(File::open(folder.join(format!("{id}.jsonl"))).ok()?)
+        .read_line(&mut first)
+        .ok()?;
+    let value: serde_json::Value = serde_json::from_str(&first).ok()?;
+    value["session"]["gate"]["name"].as_str().map(str::to_owned)
+}
+
 /// The newest unfinished session whose first line satisfies a condition, among the newest files; one that still runs is none.
 pub fn unfinished(folder: &Path, same: impl Fn(&Header) -> bool) -> Option<String> {
     let entries = fs::read_dir(folder).ok()?;

@@ -32,6 +32,12 @@ fn exploratory(case: &Case<'_>, verdicts: &[Ruling]) -> Vec<String> {
     if case.host.replayed {
         facts.push("the host was replayed from a snapshot".to_owned());
     }
+    if !case.context.changed_harness.is_empty() {
+        facts.push(format!(
+            "the measuring code itself differs between the arms: {}",
+            case.context.changed_harness.join(", ")
+        ));
+    }
     // Against a baseline the other side's number counts sessions.
     let base = |ruling: &Ruling| ruling.base.filter(|_| ruling.against == Against::Base);
     let single = |ruling: &Ruling| [base(ruling), ruling.candidate].into_iter().flatten().any(|range| range.n == 1);

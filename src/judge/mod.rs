@@ -112,6 +112,7 @@ pub fn judge(case: &Case<'_>) -> Judgement {
             reference: reference.as_ref(),
             driven: driven(case, course),
             command: &case.context.command,
+            identical: case.context.identical,
         };
         let Ruled { ruling, settled } = rule::judge(&bucket);
         let at = courses.iter().position(|other| std::ptr::eq(other, course));

@@ -46,6 +46,8 @@ pub enum Verdict {
     CandidateFailed,
     /// The candidate's own runs tripped the host's limits.
     ThrottleAttributable,
+    /// Both arms were made of equal inputs and came out equal.
+    IdenticalArtifact,
     /// There is nothing to judge.
     NotMeasured,
     /// There may be figures, but they cannot be judged.
@@ -66,7 +68,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// Every verdict, in the order in which it is explained.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Regression,
         Self::SmallSlowdown,
         Self::NoRegression,
@@ -74,6 +76,7 @@ impl Verdict {
         Self::Inconclusive,
         Self::CandidateFailed,
         Self::ThrottleAttributable,
+        Self::IdenticalArtifact,
         Self::NotMeasured,
         Self::Incomparable,
         Self::StaleBaseline,
@@ -94,6 +97,7 @@ impl Verdict {
             Self::Inconclusive => "inconclusive",
             Self::CandidateFailed => "candidate_failed",
             Self::ThrottleAttributable => "throttle_attributable",
+            Self::IdenticalArtifact => "identical_artifact",
             Self::NotMeasured => "not_measured",
             Self::Incomparable => "incomparable",
             Self::StaleBaseline => "stale_baseline",
@@ -112,7 +116,9 @@ impl Verdict {
             Self::Inconclusive | Self::NotMeasured | Self::Incomparable | Self::StaleBaseline | Self::EnvironmentShift | Self::Advisory => {
                 Outcome::Inconclusive
             }
-            Self::SmallSlowdown | Self::NoRegression | Self::Improvement | Self::New | Self::ImprovementShown => Outcome::Pass,
+            Self::SmallSlowdown | Self::NoRegression | Self::IdenticalArtifact | Self::Improvement | Self::New | Self::ImprovementShown => {
+                Outcome::Pass
+            }
         }
     }
 
@@ -141,6 +147,9 @@ impl Verdict {
             Self::ThrottleAttributable => {
                 "Declared limits of the host were reached on at least three more runs of the candidate than of the base, so its runs are not \
                  excused as disturbed."
+            }
+            Self::IdenticalArtifact => {
+                "Both arms were built from equal inputs and came out byte for byte equal, and the gate declares that such a pair need not be measured."
             }
             Self::NotMeasured => {
                 "A figure that the rule needs was not measured, so the rule has no answer. It is never zero and never a pass."

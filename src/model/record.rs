@@ -54,8 +54,19 @@ pub struct Context {
     /// Set where the change touches nothing that the gate guards: why nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unaffected: Option<String>,
+    /// Both arms were made of equal inputs and came out equal, and the gate declares that such a pair need not be measured.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub identical: bool,
+    /// Files of the measuring code itself that differ between the arms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_harness: Vec<String>,
     /// The command that repeats the measurement.
     pub command: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Everything that a judgement rests on, and the judgement.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::declare::Declared;
 use super::identity::device_variable;
 use crate::edge::arms::Made;
+use crate::edge::arms::claim::Claim;
 use crate::edge::digest::DigestCache;
 use crate::edge::environment::{self, Scrubbed, Variables};
 use crate::edge::measure::{Command, Stamp};
@@ -41,6 +42,8 @@ pub struct Arms {
     pub recorded: Facts,
     /// The trees that the arms run in; they go when this does.
     pub trees: Vec<Made>,
+    /// Folders of caches and prompts; they go when this does.
+    pub folders: Vec<Claim>,
 }
 
 impl Arms {
@@ -92,6 +95,7 @@ impl Arms {
             removed: environment.removed,
             recorded: Facts::new(),
             trees: Vec::new(),
+            folders: Vec::new(),
         })
     }
 

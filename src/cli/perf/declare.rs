@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::Perf;
 use crate::adapter;
 use crate::cli::parse;
+use crate::edge::device::Gpu;
 use crate::edge::environment;
 use crate::edge::measure::PROCESS_METRICS;
 use crate::edge::session::Header;
@@ -21,6 +22,9 @@ use crate::model::plan::{Objective, Order, Orientation, Plan};
 use crate::model::record::{Base, Context, digest};
 use crate::model::sample::{Cell, PerArm};
 use crate::model::unit::Unit;
+
+/// The name of the gate that options declare.
+pub const COMMAND_LINE: &str = "command-line";
 
 /// What the options declare.
 pub struct Declared {
@@ -34,6 +38,8 @@ pub struct Declared {
     pub pass_env: Vec<String>,
     /// What is read of the output.
     pub series: Vec<Series>,
+    /// The selected devices; none means what the environment shows.
+    pub devices: Vec<Gpu>,
     /// What surrounds the comparison.
     pub context: Context,
 }
@@ -59,6 +65,7 @@ impl Declared {
                 .collect(),
             pass_env,
             series: header.gate.metrics.iter().map(series_of).collect(),
+            devices: Vec::new(),
             context: header.context.clone(),
         })
     }
@@ -88,7 +95,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         at_most: None,
     };
     let gate = Gate {
-        name: "command-line".to_owned(),
+        name: COMMAND_LINE.to_owned(),
         from: "command line".to_owned(),
         digest: digest(command.as_bytes()),
         text: command.clone(),
@@ -138,6 +145,8 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         banners: Vec::new(),
         baseline: None,
         unaffected: None,
+        identical: false,
+        changed_harness: Vec::new(),
         command,
     };
     Ok(Declared {
@@ -146,6 +155,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         env: options.env.clone(),
         pass_env: options.pass_env.clone(),
         series,
+        devices: Vec::new(),
         context,
     })
 }
@@ -273,6 +283,11 @@ fn command(options: &Perf, a: &str, b: &str) -> String {
     if let Some(folder) = &options.cwd {
         add("--cwd", folder.to_string_lossy().into_owned());
     }
+    shell_line(&words)
+}
+
+/// Words as a line that a shell splits into the same words.
+pub fn shell_line(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<String>>().join(" ")
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::arms::Arms;
 use super::declare::{Declared, env_facts};
+use crate::edge::device::Gpu;
 use crate::edge::session::{Header, VERSION};
 use crate::edge::{clock, environment, host};
 use crate::model::host::Host;
@@ -50,7 +51,12 @@ pub fn header(declared: Declared, arms: &Arms, ledger: PathBuf) -> Header {
 /// What is measured on what.
 pub fn identity(declared: &Declared, arms: &Arms) -> Identity {
     let plan = &declared.plan;
-    let machine = host::read(Path::new("/"));
+    let mut machine = host::read(Path::new("/"));
+    if !declared.devices.is_empty() {
+        let of = |fact: fn(&Gpu) -> &String| declared.devices.iter().map(fact).cloned().collect::<Vec<String>>();
+        machine.gpu.insert("archs".to_owned(), json!(of(|gpu| &gpu.arch)));
+        machine.gpu.insert("pci".to_owned(), json!(of(|gpu| &gpu.bdf)));
+    }
     let mut missing = machine.missing;
     let unknown = Arm::BOTH.into_iter().find_map(|arm| arms.sources.of(arm).as_ref().err().cloned());
     missing.extend(unknown.map(|why| Unknown {

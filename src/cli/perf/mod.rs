@@ -1,7 +1,10 @@
 mod arms;
 mod declare;
+mod gates;
 mod identity;
+mod making;
 mod session;
+mod workspace;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,7 +16,7 @@ use session::Device;
 
 use super::{answer, canvas, of_signal, parse, say};
 use crate::edge::session::{Header, Session};
-use crate::edge::{files, git, ledger};
+use crate::edge::{device, files, git, ledger};
 use crate::exit;
 use crate::model::metric::{Metric, Tolerance};
 use crate::model::plan::{OnInconclusive, Order};
@@ -21,15 +24,42 @@ use crate::model::record::Record;
 use crate::model::summary::Summary;
 use crate::render;
 
-/// Measure two commands in fresh ABBA processes and judge the second against the first
+/// Measure two arms in fresh ABBA processes and judge the candidate against the base
+///
+/// Without --a and --b every gate in gates/*.toml that measures is run: the base arm is built from the chosen commit, the candidate from the
+/// working tree. Several gates give several records.
 #[derive(Debug, Args)]
 pub struct Perf {
     /// The base's command line, split as a shell splits words, without a shell
-    #[arg(long, value_name = "CMD", required_unless_present = "resume")]
+    #[arg(long, value_name = "CMD", requires = "b")]
     a: Option<String>,
     /// The candidate's command line; the same as A's is an A/A comparison
-    #[arg(long, value_name = "CMD", required_unless_present = "resume")]
+    #[arg(long, value_name = "CMD", requires = "a")]
     b: Option<String>,
+    /// A declared gate to run; may be given several times [default: every gate in gates/*.toml]
+    #[arg(long = "gate", value_name = "FILE", conflicts_with = "a")]
+    gates: Vec<PathBuf>,
+    /// The committed baseline to judge against [default: baselines/ARCH.txt where a gate asks for one]
+    #[arg(long, value_name = "FILE", conflicts_with = "a")]
+    baseline: Option<PathBuf>,
+    /// The commit of the base arm [default: by the event, the working tree, or the history]
+    #[arg(long, value_name = "REV", conflicts_with = "a")]
+    base: Option<String>,
+    /// Measure the candidate alone, against floors and baseline
+    #[arg(long, conflicts_with_all = ["a", "base"])]
+    no_base: bool,
+    /// Where gates, baselines and prompts are read from [default: the base branch's tip on a pull request, else the working tree]
+    #[arg(long, value_name = "REV", conflicts_with = "a")]
+    rules_from: Option<String>,
+    /// The GPUs to measure on, by the driver's index or PCI address
+    #[arg(long, value_name = "INDEX|BDF,...", conflicts_with = "a")]
+    device: Option<String>,
+    /// Where builds are kept [default: .gate/cache]
+    #[arg(long, value_name = "DIR", conflicts_with = "a")]
+    cache_dir: Option<PathBuf>,
+    /// Sessions of the baseline older than this are called old
+    #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse::days, conflicts_with = "a")]
+    stale_after: u32,
     /// A figure to judge: name, better direction, unit; from standard output, or wall_s, cpu_s, peak_rss_bytes [default: wall_s:lower:s]
     #[arg(long = "metric", value_name = "NAME:higher|lower:UNIT", value_parser = Metric::parse_flag, requires = "a")]
     metrics: Vec<Metric>,
@@ -90,6 +120,9 @@ pub struct Perf {
     /// Go on with a session that was killed
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
+    /// The revisions of both arms, where another command chose them.
+    #[arg(skip)]
+    revisions: Option<(String, String)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -128,6 +161,7 @@ fn format_name(name: &str) -> Result<String, String> {
 
 /// Where a run keeps what it leaves behind.
 struct Places {
+    state: PathBuf,
     sessions: PathBuf,
     ledger: PathBuf,
     digests: PathBuf,
@@ -142,13 +176,36 @@ impl Perf {
         let format = render::find(&self.format).map_err(|why| anyhow!(why))?;
         let declared = self.declared(&self.folder()?)?;
         let places = self.places()?;
-        let (record, signal) = self.measured(&places, declared)?;
+        let (records, signal) = self.records(&places, declared)?;
         if let Some(out) = &self.out {
-            files::write(out, (record.line()? + "\n").as_bytes()).context("--out")?;
+            let lines: Vec<String> = records
+                .iter()
+                .map(|record| record.line().map(|line| line + "\n"))
+                .collect::<Result<_, _>>()?;
+            files::write(out, lines.concat().as_bytes()).context("--out")?;
         }
-        answer(&(format.render)(&record, canvas())?)?;
-        let code = exit::of_summary(Summary::of([&record])).code;
+        let shown: Vec<String> = records
+            .iter()
+            .map(|record| (format.render)(record, canvas()))
+            .collect::<Result<_, _>>()?;
+        let between = if self.format == "json" { "" } else { "\n" };
+        answer(&shown.join(between))?;
+        let code = exit::of_summary(Summary::of(&records)).code;
         Ok(signal.map_or(code, of_signal))
+    }
+
+    /// The records of two commands, of a resumed session, or of the declared gates.
+    fn records(&self, places: &Places, declared: Option<declare::Declared>) -> Result<gates::Finished> {
+        let of_commands = declared.is_some()
+            || self
+                .resume
+                .as_deref()
+                .is_some_and(|id| session::is_of_commands(&places.sessions, id));
+        if !of_commands {
+            return gates::run(self, places);
+        }
+        let (record, signal) = self.measured(places, declared)?;
+        Ok((vec![record], signal))
     }
 
     /// Measures, judges and seals, or takes the record of a session that is finished.
@@ -169,7 +226,9 @@ impl Perf {
             None => session.header.ledger.clone(),
         };
         ledger::check(&ledger)?;
-        Device::lock(self.lock_timeout, &session.header.context.command)?.run(session, arms, &ledger)
+        let interrupts = session::listen()?;
+        let command = session.header.context.command.clone();
+        Device::lock(&interrupts, &device::locks(&[]), self.lock_timeout, &command)?.run(session, arms, &ledger)
     }
 
     /// Measures in a folder of its own instead of the project's, and shows nothing: for proofs about the gate itself.
@@ -183,8 +242,14 @@ impl Perf {
             sessions: state.join("sessions"),
             ledger: state.join("ledger.jsonl"),
             digests: state.join("digests.json"),
+            state,
         };
         self.measured(&places, declared)
+    }
+
+    /// From which age on a session of the baseline is called old, in days.
+    const fn stale_after_days(&self) -> u32 {
+        self.stale_after
     }
 
     fn folder(&self) -> Result<PathBuf> {
@@ -219,6 +284,7 @@ impl Perf {
             sessions: state.join("sessions"),
             ledger,
             digests: state.join("digests.json"),
+            state,
         })
     }
 
@@ -227,6 +293,7 @@ impl Perf {
         match (&self.a, &self.b) {
             (Some(a), Some(b)) => declare::declared(self, a, b, cwd).map(Some),
             (None, None) => Ok(None),
+            // clap asks for both.
             _ => bail!("--a and --b stand together: name both, or neither with --resume"),
         }
     }
@@ -234,7 +301,8 @@ impl Perf {
     /// Measures from the start. The session file is made once the device is ours: a run that only waited leaves none behind.
     fn fresh(&self, places: &Places, declared: declare::Declared) -> Result<Finished> {
         let arms = arms::Arms::find(&declared, &places.digests)?;
-        let device = Device::lock(self.lock_timeout, &declared.context.command)?;
+        let interrupts = session::listen()?;
+        let device = Device::lock(&interrupts, &device::locks(&[]), self.lock_timeout, &declared.context.command)?;
         let header = identity::header(declared, &arms, places.ledger.clone());
         let same = |other: &Header| other.plan == header.plan && other.gate == header.gate && other.identity.arms == header.identity.arms;
         let unfinished = crate::edge::session::unfinished(&places.sessions, same);

@@ -1,5 +1,6 @@
 //! The session: ask the judge, run the slot it names, write the sample down, ask again.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use crate::adapter;
 use crate::cli::progress::Progress;
 use crate::cli::{Cancelled, say};
 use crate::edge::arms::Made;
+use crate::edge::arms::claim::Claim;
 use crate::edge::clock::Stopwatch;
 use crate::edge::lock::{DeviceLock, LockError, LockRequest, lock_dir};
 use crate::edge::measure::{Bench, Run};
@@ -20,11 +22,14 @@ use crate::edge::session::{Header, Session};
 use crate::edge::{clock, ledger};
 use crate::judge::{Case, judge};
 use crate::model::evidence::{Ended, Evidence};
+use crate::model::gate::Gate;
+use crate::model::host::Host;
+use crate::model::identity::Identity;
 use crate::model::judgement::{Judgement, Step};
 use crate::model::metric::Better;
 use crate::model::number::{chance, duration, size};
 use crate::model::plan::{MAX_BLOCKS, Plan};
-use crate::model::record::{Record, Tool, VERSION, digest_of_plan};
+use crate::model::record::{Context, Record, Tool, VERSION, digest_of_plan};
 use crate::model::text::plain_line;
 
 /// The plan in words, a line each.
@@ -80,39 +85,56 @@ pub fn plan_lines(header: &Header) -> Vec<String> {
     lines
 }
 
-/// The device, ours as long as this lives, and the signals that end a run early.
-pub struct Device {
-    interrupts: Interrupts,
-    _lock: DeviceLock,
+/// Whether a session compares two command lines, and not a declared gate; one that cannot be read is told by whoever opens it.
+pub fn is_of_commands(folder: &Path, id: &str) -> bool {
+    crate::edge::session::gate_of(folder, id).is_none_or(|gate| gate == super::declare::COMMAND_LINE)
 }
 
-impl Device {
-    /// Locks the device for a command, waiting as long as allowed.
+/// Listens for the signals that end a run early, and adopts the orphans of what is run.
+///
+/// # Errors
+/// When the system forbids either.
+pub fn listen() -> Result<Interrupts> {
+    let interrupts = Interrupts::register().context("cannot listen for signals")?;
+    become_subreaper().context("cannot adopt the orphans of measured processes")?;
+    Ok(interrupts)
+}
+
+/// The devices, ours as long as this lives, and the signals that end a run early.
+pub struct Device<'a> {
+    interrupts: &'a Interrupts,
+    _locks: Vec<DeviceLock>,
+}
+
+impl<'a> Device<'a> {
+    /// Locks devices for a command, in the order given, waiting as long as allowed.
     ///
     /// # Errors
-    /// When another process holds it all the while, or a signal comes ([`Cancelled`]).
-    pub fn lock(wait: Duration, command: &str) -> Result<Self> {
-        let interrupts = Interrupts::register().context("cannot listen for signals")?;
-        become_subreaper().context("cannot adopt the orphans of measured processes")?;
+    /// When another process holds one all the while, or a signal comes ([`Cancelled`]).
+    pub fn lock(interrupts: &'a Interrupts, devices: &[String], wait: Duration, command: &str) -> Result<Self> {
         let directory = lock_dir();
-        let request = LockRequest {
-            dir: &directory,
-            device: "cpu",
-            wait,
-            command,
-        };
-        let lock = DeviceLock::acquire(&request, Some(&interrupts), &mut |holder| {
-            let holder = holder.map_or_else(|| "another process".to_owned(), ToString::to_string);
-            say(&format!("waiting for the device: {holder} holds it"));
-        });
-        match lock {
-            Ok(lock) => Ok(Self { interrupts, _lock: lock }),
-            Err(LockError::Interrupted(signal)) => bail!(Cancelled {
-                signal,
-                doing: "waiting for the device; nothing was measured"
-            }),
-            Err(error) => bail!(error),
+        let mut locks = Vec::new();
+        for device in devices {
+            let request = LockRequest {
+                dir: &directory,
+                device,
+                wait,
+                command,
+            };
+            let lock = DeviceLock::acquire(&request, Some(interrupts), &mut |holder| {
+                let holder = holder.map_or_else(|| "another process".to_owned(), ToString::to_string);
+                say(&format!("waiting for the device: {holder} holds it"));
+            });
+            locks.push(match lock {
+                Ok(lock) => lock,
+                Err(LockError::Interrupted(signal)) => bail!(Cancelled {
+                    signal,
+                    doing: "waiting for the device; nothing was measured"
+                }),
+                Err(error) => bail!(error),
+            });
         }
+        Ok(Self { interrupts, _locks: locks })
     }
 
     /// Runs a session to its end and seals its record.
@@ -120,8 +142,70 @@ impl Device {
     /// # Errors
     /// When the record cannot be sealed.
     pub fn run(&self, session: Session, arms: Arms, ledger: &Path) -> Result<Finished> {
-        Runner::new(session, arms, &self.interrupts)?.run(ledger)
+        Runner::new(session, arms, self.interrupts)?.run(ledger)
     }
+}
+
+/// What a record is made of.
+pub struct Parts {
+    /// When the plan was written.
+    pub at: String,
+    /// What was declared.
+    pub gate: Gate,
+    /// In which order, and when to stop.
+    pub plan: Plan,
+    /// What was measured on what.
+    pub identity: Identity,
+    /// How fit the machine was.
+    pub host: Host,
+    /// What was measured.
+    pub evidence: Evidence,
+    /// What surrounds it.
+    pub context: Context,
+    /// What it says.
+    pub judgement: Judgement,
+}
+
+/// A record that is not sealed yet. The plan's digest is set where the session never came to complete it.
+///
+/// # Errors
+/// When a number is not finite.
+pub fn record(parts: Parts, cancelled: Option<String>, mut labels: BTreeMap<String, String>) -> Result<Record> {
+    let Parts {
+        at,
+        gate,
+        mut plan,
+        identity,
+        host,
+        evidence,
+        context,
+        judgement,
+    } = parts;
+    if plan.digest.is_empty() {
+        plan.digest = digest_of_plan(&plan, &gate, &identity)?;
+    }
+    labels.insert("sealed_at".to_owned(), clock::now_seconds());
+    Ok(Record {
+        version: VERSION,
+        tool: Tool {
+            name: "gate".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+        kind: "perf".to_owned(),
+        at,
+        gate,
+        plan,
+        identity,
+        host,
+        evidence,
+        context,
+        judgement,
+        cancelled,
+        labels,
+        links: BTreeMap::new(),
+        prev: None,
+        seal: String::new(),
+    })
 }
 
 struct Runner<'a> {
@@ -129,7 +213,7 @@ struct Runner<'a> {
     session: Session,
     bench: Bench<'a>,
     /// What the bench runs stays until the session is over.
-    _trees: Vec<Made>,
+    _trees: (Vec<Made>, Vec<Claim>),
     interrupts: &'a Interrupts,
     evidence: Evidence,
     plan: Plan,
@@ -162,7 +246,7 @@ impl<'a> Runner<'a> {
             header,
             session,
             bench,
-            _trees: arms.trees,
+            _trees: (arms.trees, arms.folders),
             interrupts,
             evidence,
             plan,
@@ -262,7 +346,8 @@ impl<'a> Runner<'a> {
     fn complete(&mut self) -> Result<bool> {
         let mut plan = self.plan.clone();
         if let Some(fit) = self.blocks_that_fit() {
-            let needed = if plan.fixed { plan.max_blocks } else { *MAX_BLOCKS.start() };
+            let all = plan.fixed || plan.sides().len() == 1;
+            let needed = if all { plan.max_blocks } else { *MAX_BLOCKS.start() };
             if fit < needed {
                 self.evidence.ended = Some(Ended::TooFewBlocks {
                     fit,
@@ -298,7 +383,9 @@ impl<'a> Runner<'a> {
         if walls.is_empty() {
             return None;
         }
-        let block_s = 4.0 * walls.iter().sum::<f64>() / walls.len() as f64;
+        // Every fixture takes its turn with a block.
+        let runs = self.plan.blocks.first().map_or(4, |block| block.arms().len()) * self.plan.cells.len().max(1);
+        let block_s = runs as f64 * walls.iter().sum::<f64>() / walls.len() as f64;
         let left_s = self.plan.max_session_s - self.before_s - self.watch.elapsed_s();
         Some((left_s.max(0.0) / block_s.max(1e-6)).floor().min(1e6) as u32)
     }
@@ -315,9 +402,6 @@ impl<'a> Runner<'a> {
             self.session.finish(&record)?;
             return Ok(record);
         }
-        if self.plan.digest.is_empty() {
-            self.plan.digest = digest_of_plan(&self.plan, &self.header.gate, &self.header.identity)?;
-        }
         let judgement = self.judge();
         let Header {
             id,
@@ -328,14 +412,7 @@ impl<'a> Runner<'a> {
             context,
             ..
         } = self.header.clone();
-        let tool = Tool {
-            name: "gate".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        };
-        let record = Record {
-            version: VERSION,
-            tool,
-            kind: "perf".to_owned(),
+        let parts = Parts {
             at,
             gate,
             plan: self.plan.clone(),
@@ -344,12 +421,8 @@ impl<'a> Runner<'a> {
             evidence: self.evidence.clone(),
             context,
             judgement,
-            cancelled,
-            labels: [("session".to_owned(), id), ("sealed_at".to_owned(), clock::now_seconds())].into(),
-            links: std::collections::BTreeMap::new(),
-            prev: None,
-            seal: String::new(),
         };
+        let record = record(parts, cancelled, [("session".to_owned(), id)].into())?;
         let record = ledger::append(path, record)?;
         if record.cancelled.is_none() {
             self.session.finish(&record)?;

@@ -42,6 +42,8 @@ pub struct Private {
     pub output: Option<String>,
     /// The server that is started for each slot.
     pub server: Option<Server>,
+    /// What the placeholders stand for that are the same in every slot.
+    pub values: Values,
 }
 
 /// A server under test.
@@ -96,7 +98,7 @@ impl Command {
         let values = Values {
             out: Some(folder.to_owned()),
             port: Some(port),
-            ..Values::default()
+            ..private.values.clone()
         };
         let words = |words: &[String]| -> Result<Vec<OsString>> {
             let expanded = expand(words, &values).map_err(|why| anyhow!(why))?;

@@ -41,6 +41,8 @@ pub struct Bucket<'a> {
     pub driven: bool,
     /// The command that repeats the measurement.
     pub command: &'a str,
+    /// The arms were proved equal, and need not be measured.
+    pub identical: bool,
 }
 
 /// What a rule without statistics of its own waits for where no other rule says how long to measure: eight runs of the candidate.

@@ -57,6 +57,10 @@ pub fn judge(bucket: &Bucket<'_>) -> Ruled {
             "Declare a tolerance that suits the metric.",
         );
     }
+    if bucket.identical && needs_base(bucket.rule) {
+        let because = "Both arms were built from equal inputs and came out byte for byte equal: there is nothing to tell apart.".to_owned();
+        return bucket.settle(Verdict::IdenticalArtifact, because, "Nothing to do.");
+    }
     let Ruled { mut ruling, mut settled } = (kind.judge)(bucket);
     let too_many = bucket.too_many_attempts();
     settled &= too_many.is_none();

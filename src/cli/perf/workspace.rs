@@ -1,0 +1,260 @@
+//! The repository as one run of declared gates sees it: what is compared, where the rules come from, which gates there are.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+
+use super::Perf;
+use crate::cli::gates::{GATE_MAX_BYTES, read};
+use crate::edge::arms::claim::Claim;
+use crate::edge::arms::trees::Trees;
+use crate::edge::environment::Scrubbed;
+use crate::edge::git::{Candidate, Chosen, Event, Repository, choose};
+use crate::edge::{files, git};
+use crate::model::gate::declaration::{Declaration, Source};
+
+/// The repository as one run sees it.
+pub struct Workspace {
+    /// The repository, able to see the candidate's objects.
+    pub repository: Repository,
+    /// The base, or why there is none.
+    pub base: Result<Chosen, String>,
+    /// The candidate's tree.
+    pub candidate: String,
+    /// The candidate's commit and branch, and whether files differ from it.
+    pub head: Result<crate::model::identity::Source, String>,
+    /// The revision that gates, baselines and prompts are read from; none means the working tree.
+    pub rules: Option<String>,
+    /// Where arms are made.
+    pub trees: Trees,
+    /// The candidate's new objects; they go when this does.
+    _objects: Claim,
+}
+
+/// A gate with what is known about its file.
+pub struct Declared {
+    /// Its name: the file's, without the ending.
+    pub name: String,
+    /// Where it was read from, in words.
+    pub from: String,
+    /// Its text.
+    pub text: String,
+    /// What it declares.
+    pub declaration: Declaration,
+    /// What a reviewer must see about it.
+    pub banners: Vec<String>,
+    /// The base does not have it: it runs, and only advises.
+    pub is_new: bool,
+}
+
+impl Workspace {
+    /// Looks at the repository around the working folder.
+    ///
+    /// # Errors
+    /// Outside a repository, or when it cannot be read.
+    pub fn open(options: &Perf, state: &Path, scrubbed: &Scrubbed) -> Result<Self> {
+        let folder = files::working_folder()?;
+        let repository = Repository::open(&folder, &scrubbed.kept)
+            .context("declared gates need a git repository: run in one, or compare two commands with --a and --b")?;
+        let trees = Trees::open(state, &repository)?;
+        let event = Event::of_this_job()?;
+        let base = if options.no_base {
+            Err("--no-base".to_owned())
+        } else {
+            choose(&repository, event.as_ref(), options.base.as_deref()).map_err(|error| format!("{error:#}"))
+        };
+        let objects = trees.claim(None)?;
+        let committed = match &base {
+            Ok(Chosen {
+                candidate: Candidate::Commit(commit),
+                ..
+            }) => Some(commit.clone()),
+            Ok(Chosen {
+                candidate: Candidate::WorkingTree,
+                ..
+            }) => None,
+            // Without a base nothing says whether the working tree differs: it is taken as it is.
+            Err(_) => None,
+        };
+        let (candidate, repository) = match committed {
+            Some(commit) => (repository.tree(&commit)?, repository),
+            None => {
+                let snapshot = repository.snapshot(objects.path(), false)?;
+                (snapshot.tree, snapshot.repository)
+            }
+        };
+        let of_event = base.as_ref().ok().and_then(|chosen| chosen.rules.clone());
+        let rules = match &options.rules_from {
+            Some(revision) => {
+                let commit = repository.commit(revision)?;
+                Some(commit.ok_or_else(|| anyhow!("--rules-from {revision}: no such commit here"))?)
+            }
+            None => of_event,
+        };
+        let head = git::source(&folder);
+        Ok(Self {
+            repository,
+            base,
+            candidate,
+            head,
+            rules,
+            trees,
+            _objects: objects,
+        })
+    }
+
+    /// The text of a file where the rules come from; none where there is no such file.
+    ///
+    /// # Errors
+    /// When it is a link, too large, or not text.
+    pub fn rule_text(&self, path: &str, max_bytes: u64) -> Result<Option<String>> {
+        match &self.rules {
+            Some(revision) => self.blob(revision, path),
+            None => {
+                let file = self.repository.top().join(path);
+                files::is_there(&file).then(|| files::read_declared(&file, max_bytes)).transpose()
+            }
+        }
+    }
+
+    fn blob(&self, revision: &str, path: &str) -> Result<Option<String>> {
+        let bytes = self.repository.read_blob(revision, path)?;
+        bytes
+            .map(|bytes| String::from_utf8(bytes).map_err(|_| anyhow!("{path}: not UTF-8")))
+            .transpose()
+    }
+
+    /// In words, where the rules come from.
+    pub fn rules_in_words(&self) -> String {
+        let tip = self.rules.as_deref().and_then(|revision| revision.get(..7));
+        tip.map_or_else(|| "working tree".to_owned(), |tip| format!("base tip {tip}"))
+    }
+
+    /// The gates of this run: the named ones, else every one in `gates/`, those that measure.
+    ///
+    /// # Errors
+    /// Every fault of every gate file; or there is none.
+    pub fn gates(&self, named: &[PathBuf]) -> Result<Vec<Declared>> {
+        let paths = if named.is_empty() {
+            self.listed()?
+        } else {
+            named.iter().map(|path| self.inside(path)).collect::<Result<_>>()?
+        };
+        if paths.is_empty() {
+            bail!("no gate is declared: there is no gates/*.toml here; `gate init` writes one, or name two commands with --a and --b");
+        }
+        let (mut gates, mut faults) = (Vec::new(), Vec::new());
+        for path in &paths {
+            match self.gate(path)? {
+                Ok(gate) if gate.declaration.source == Source::Run => gates.push(gate),
+                Ok(_) if named.is_empty() => {}
+                Ok(_) => bail!("{path}: its evidence comes from another tool's files; `gate perf` runs gates of source run"),
+                Err(lines) => faults.extend(lines),
+            }
+        }
+        if !faults.is_empty() {
+            bail!("the gates have faults:\n{}", faults.join("\n"));
+        }
+        if gates.is_empty() {
+            bail!("no gate in gates/ measures anything itself: none has source = \"run\"");
+        }
+        Ok(gates)
+    }
+
+    /// Every gate file that the rules' revision or the candidate has.
+    fn listed(&self) -> Result<Vec<String>> {
+        let of = |revision: &str| -> Result<Vec<String>> {
+            let files = self.repository.list(revision, "gates")?;
+            Ok(files.into_iter().filter(|path| path.ends_with(".toml")).map(|path| format!("gates/{path}")).collect())
+        };
+        let mut paths = of(&self.candidate)?;
+        if let Some(revision) = &self.rules {
+            paths.extend(of(revision)?);
+        } else {
+            // Without version control of them yet, ignored files count as well.
+            for file in files::listing(&self.repository.top().join("gates"), ".toml")? {
+                paths.push(self.inside(&file)?);
+            }
+        }
+        paths.sort_unstable();
+        paths.dedup();
+        Ok(paths)
+    }
+
+    /// A path below the top of the working tree, as the repository names it.
+    fn inside(&self, path: &Path) -> Result<String> {
+        let absolute = files::working_folder()?.join(path);
+        let folder = absolute.parent().and_then(|folder| folder.canonicalize().ok());
+        let absolute = folder
+            .zip(absolute.file_name())
+            .map_or_else(|| absolute.clone(), |(folder, name)| folder.join(name));
+        let top = self.repository.top().canonicalize()?;
+        let below = absolute
+            .strip_prefix(&top)
+            .map_err(|_| anyhow!("{}: lies outside the repository", path.display()))?;
+        Ok(below.to_string_lossy().into_owned())
+    }
+
+    /// One gate, or its faults. It is read from where the rules come from; only one that is not there yet is the candidate's own.
+    fn gate(&self, path: &str) -> Result<Result<Declared, Vec<String>>> {
+        let ours = || self.blob(&self.candidate, path);
+        let mut banners = Vec::new();
+        let (text, from, is_new) = match self.rule_text(path, GATE_MAX_BYTES)? {
+            Some(text) => {
+                if self.rules.is_some() {
+                    let changed = match ours()? {
+                        None => Some("removes"),
+                        Some(candidate) if candidate != text => Some("changes"),
+                        Some(_) => None,
+                    };
+                    banners.extend(changed.map(|changes| {
+                        format!(
+                            "this change {changes} {path}: it is judged by the rule of the {}",
+                            self.rules_in_words()
+                        )
+                    }));
+                }
+                (text, self.rules_in_words(), false)
+            }
+            None => {
+                let text = ours()?.ok_or_else(|| anyhow!("no such gate: {path}"))?;
+                banners.push(format!(
+                    "{path} is new: the base does not have it, so that it runs and only advises"
+                ));
+                (text, "candidate".to_owned(), true)
+            }
+        };
+        let name = Path::new(path).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(match read(&text, path) {
+            Ok(declaration) => Ok(Declared {
+                name,
+                from,
+                text,
+                declaration,
+                banners,
+                is_new,
+            }),
+            Err(faults) => Err(faults.iter().map(ToString::to_string).collect()),
+        })
+    }
+
+    /// What differs between the base and the candidate, as paths.
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    pub fn changed(&self) -> Result<Vec<String>> {
+        let Ok(chosen) = &self.base else { return Ok(Vec::new()) };
+        let paths = self.repository.changed_paths(&chosen.commit, &self.candidate)?;
+        Ok(paths.iter().map(|path| path.to_string_lossy().into_owned()).collect())
+    }
+}
+
+/// Variables in the order in which they are set; a later one replaces an earlier one of its name.
+pub fn layered<'a>(layers: impl IntoIterator<Item = &'a BTreeMap<String, String>>) -> Vec<(String, String)> {
+    let mut all: BTreeMap<String, String> = BTreeMap::new();
+    for layer in layers {
+        all.extend(layer.iter().map(|(name, value)| (name.clone(), value.clone())));
+    }
+    all.into_iter().collect()
+}
