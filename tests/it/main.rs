@@ -10,6 +10,7 @@
 
 mod adapter;
 mod alone;
+mod baseline;
 mod digest;
 mod engine;
 mod environment;

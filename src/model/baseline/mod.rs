@@ -4,6 +4,7 @@
 //! made through this module byte for byte. See `docs/formats.md` for the text itself.
 
 pub mod fault;
+mod field;
 pub mod import;
 mod name;
 mod read;
