@@ -2,7 +2,7 @@
 
 use super::course::{Course, covers};
 use super::reference::{response, session};
-use super::rule::{gain, held_baseline};
+use super::rule::{gain, has_base, held_baseline};
 use super::{Case, crossover, judge, summary};
 use crate::model::baseline::{BaselineUse, DEFAULT_EQUAL, SampleLine, is_date};
 use crate::model::gate::{Against, Bound, Rule};
@@ -102,6 +102,9 @@ fn refuse(record: &Record) -> Result<(), String> {
             "the record is labelled {label}: measure the merged code on a trusted machine"
         ));
     }
+    if record.judgement.disposition == Disposition::Historical {
+        return Err("the record is historical: it is kept, and no longer stands for anything".to_owned());
+    }
     if record.cancelled.is_some() || record.evidence.ended.is_some() {
         return Err("the session did not come to its end".to_owned());
     }
@@ -138,8 +141,7 @@ fn course<'a>(record: &'a Record, cell: &'a Cell) -> Result<Course<'a>, String> 
     if course.trouble.is_some() {
         return Err(format!("the session of fixture {name:?} ran into trouble"));
     }
-    let alone = !record.plan.blocks.iter().any(|orientation| orientation.arms().contains(&Arm::A));
-    if alone && course.blocks.len() < record.plan.blocks.len() {
+    if !has_base(&record.plan) && course.blocks.len() < record.plan.blocks.len() {
         return Err(format!("the session of fixture {name:?} did not come to its end"));
     }
     Ok(course)

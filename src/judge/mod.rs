@@ -99,7 +99,7 @@ pub fn judge(case: &Case<'_>) -> Judgement {
             design: design.as_ref(),
             ended: evidence.ended.as_ref(),
             reference: reference.as_ref(),
-            driven: driven(gate, course),
+            driven: driven(gate, plan, course),
             command: &case.context.command,
         };
         let Ruled { ruling, settled } = rule::judge_of(&rule.kind)(&bucket);
@@ -145,8 +145,11 @@ fn questions<'a>(gate: &'a Gate, courses: &'a [Course<'a>]) -> Vec<(&'a Rule, &'
     all
 }
 
-/// Whether some rule against the base arm speaks of this cell.
-fn driven(gate: &Gate, course: &Course<'_>) -> bool {
+/// Whether there is a base arm, and some rule against it speaks of this cell.
+fn driven(gate: &Gate, plan: &Plan, course: &Course<'_>) -> bool {
+    if !rule::has_base(plan) {
+        return false;
+    }
     let judged = |rule: &Rule| {
         gate.metrics
             .iter()

@@ -210,12 +210,11 @@ impl Bucket<'_> {
     }
 
     fn planned(&self) -> usize {
-        let blocks = &self.plan.blocks;
-        let with_base = blocks.iter().any(|orientation| orientation.arms().contains(&Arm::A));
-        match (with_base, self.driven) {
-            (false, _) => blocks.len().max(1),
+        let cap = self.plan.blocks.len();
+        match (has_base(self.plan), self.driven) {
+            (false, _) => cap.max(1),
             (true, true) => 1,
-            (true, false) => BLOCKS.min(blocks.len()).max(1),
+            (true, false) => BLOCKS.min(cap).max(1),
         }
     }
 
@@ -298,4 +297,9 @@ fn range(values: &[f64]) -> Option<Range> {
 /// Whether a rule says how long a session is measured: it speaks of the base arm.
 pub fn drives(rule: &Rule) -> bool {
     rule.against == Against::Base && rule.kind != floor::KIND.name
+}
+
+/// Whether the base arm runs in a plan at all.
+pub fn has_base(plan: &Plan) -> bool {
+    plan.blocks.iter().any(|orientation| orientation.arms().contains(&Arm::A))
 }

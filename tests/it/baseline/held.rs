@@ -228,6 +228,12 @@ fn age_creep_and_suspicious_gains_are_said() {
     old.today = "2026-12-20".to_owned();
     assert!(!warnings(&Maker::new(Some(old)).steady(100.0, 100.0)).contains("days old"));
 
+    let plain = against(&FIVE, 100.0);
+    let because = &ruling(&plain, "hold").because;
+    assert!(
+        because.contains("since the anchor, the session of 2026-11-16 with 99.00") && !warnings(&plain).contains("creep"),
+        "{because}"
+    );
     let crept = warnings(&against(&[100.0, 98.0, 96.0, 94.0], 93.0));
     assert!(
         crept.contains("creep: -6.95 %") && crept.contains("the session of 2026-11-17 with 100.0"),
