@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use gate::judge::{Case, judge};
-use gate::model::baseline::{Baseline, BaselineUse, DEFAULT_EQUAL, Source, parse};
+use gate::model::baseline::{Baseline, BaselineUse, Source, parse};
 use gate::model::evidence::Evidence;
 use gate::model::gate::{Against, Gate, Rule};
 use gate::model::host::Host;
@@ -22,6 +22,7 @@ use gate::model::record::{Base, Context};
 use gate::model::sample::{Arm, Cell, PerArm, Sample};
 use serde_json::json;
 
+const EQUAL: [&str; 5] = ["model", "prompt", "gpu", "config", "policy"];
 const ARCH: &str = "cpu-x86_64";
 const BUCKETS: usize = 1000;
 const SESSIONS: usize = 10;
@@ -40,7 +41,7 @@ fn quickest_ms(mut work: impl FnMut()) -> f64 {
 
 fn main() {
     let identity = identity();
-    let text = text(&identity_digest(&identity, &DEFAULT_EQUAL.map(str::to_owned)).unwrap());
+    let text = text(&identity_digest(&identity, &EQUAL.map(str::to_owned)).unwrap());
     let lines = text.lines().count();
     let walk_ms = quickest_ms(|| {
         let words: usize = text.lines().map(|line| line.split_ascii_whitespace().count()).sum();
@@ -134,13 +135,8 @@ fn context(baseline: &Baseline, gate: &Gate, plan: &Plan) -> Context {
         band: Vec::new(),
         waivers: Vec::new(),
         banners: Vec::new(),
-        baseline: Some(BaselineUse::select(
-            Some(baseline),
-            source,
-            &DEFAULT_EQUAL.map(str::to_owned),
-            gate,
-            &plan.cells,
-        )),
+        baseline: Some(BaselineUse::select(Some(baseline), source, gate, &plan.cells)),
+        unaffected: None,
         command: "gate perf".to_owned(),
     }
 }
@@ -166,6 +162,8 @@ fn session() -> (Gate, Plan, Evidence) {
         metrics: vec![Metric::parse_flag("tg128:higher:tok/s").unwrap()],
         rules: vec![rule],
         complete: Vec::new(),
+        equal: EQUAL.map(str::to_owned).to_vec(),
+        measured: BTreeMap::new(),
     };
     let order = Order::ThueMorse;
     let plan = Plan {
@@ -183,6 +181,7 @@ fn session() -> (Gate, Plan, Evidence) {
         min_run_cv: 0.0005,
         warmup_runs: 0,
         max_void_blocks: 2,
+        max_attempts: 0,
         timeout_s: 60.0,
         max_session_s: 600.0,
         on_inconclusive: OnInconclusive::Fail,
@@ -195,7 +194,7 @@ fn session() -> (Gate, Plan, Evidence) {
     for cell in &plan.cells {
         for (block, orientation) in (0..).zip(&plan.blocks) {
             for (position, arm) in (0..).zip(orientation.arms()) {
-                samples.push(sample(samples.len() as u32, cell, block, position, arm));
+                samples.push(sample(samples.len() as u32, cell, block, position, *arm));
             }
         }
     }

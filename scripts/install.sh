@@ -23,8 +23,8 @@ need() {
 }
 
 have() {
-  # The C compiler is the one that builds will call.
-  if [[ $1 == cc ]]; then command -v "${CC:-cc}" >/dev/null; else command -v "$1" >/dev/null; fi
+  # A file, and not the shell's own word of that name; the C compiler is the one that builds will call.
+  if [[ $1 == cc ]]; then type -P "${CC:-cc}" >/dev/null; else type -P "$1" >/dev/null; fi
 }
 
 apt_install() {

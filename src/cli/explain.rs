@@ -4,14 +4,20 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use super::answer;
+use crate::model::gate::keys;
 use crate::model::judgement::Verdict;
 use crate::{adapter, exit, judge, render};
 
-/// Explain a verdict, a rule, an adapter, a format, or `exit`
+/// Explain a verdict, a rule, an adapter, a format, a key of gate files, or an exit code
+///
+/// A family lists its words: `gate explain exit`, `gate explain key`. A word after it picks one: `gate explain key
+/// plan.max_session`, or a section of keys: `gate explain key plan`.
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// The word; without one, every word is listed
+    /// The word, or a family of words; without one, every word is listed
     word: Option<String>,
+    /// The word of that family
+    of_family: Option<String>,
 }
 
 /// One explained word.
@@ -19,6 +25,21 @@ struct Entry {
     family: &'static str,
     word: String,
     about: String,
+}
+
+impl Entry {
+    /// Whether the options mean this one.
+    fn is_meant(&self, word: &str, of_family: Option<&str>) -> bool {
+        let is = |word: &str| {
+            let own = self.word.replace('-', "_");
+            let below = own.strip_prefix(word).is_some_and(|rest| rest.starts_with('.'));
+            own == word || below
+        };
+        match of_family {
+            Some(chosen) => self.family == word && is(chosen),
+            None => self.family == word || is(word),
+        }
+    }
 }
 
 impl Explain {
@@ -36,13 +57,19 @@ impl Explain {
             answer(&lines.concat())?;
             return Ok(exit::PASS.code);
         };
-        let wanted = word.to_lowercase().replace([' ', '-'], "_");
+        let plain = |word: &str| word.to_lowercase().replace([' ', '-'], "_");
+        let (wanted, of_family) = (plain(word), self.of_family.as_deref().map(plain));
         let found: Vec<&Entry> = entries
             .iter()
-            .filter(|entry| entry.word.replace('-', "_") == wanted || entry.family == wanted)
+            .filter(|entry| entry.is_meant(&wanted, of_family.as_deref()))
             .collect();
         if found.is_empty() {
-            bail!("nothing is called {word:?}; `gate explain` lists every word");
+            let asked = [Some(word), self.of_family.as_ref()]
+                .into_iter()
+                .flatten()
+                .cloned()
+                .collect::<Vec<_>>();
+            bail!("nothing is called {:?}; `gate explain` lists every word", asked.join(" "));
         }
         let texts: Vec<String> = found
             .iter()
@@ -83,5 +110,11 @@ fn entries() -> Vec<Entry> {
         word: format.name.to_owned(),
         about: format.about.to_owned() + ".",
     });
-    verdicts.chain(rules).chain(exits).chain(adapters).chain(formats).collect()
+    let keys = keys::all().map(|key| Entry {
+        family: "key",
+        word: key.path.to_owned(),
+        about: format!("{}\n  takes    {}\n  default  {}", key.about, key.takes, key.default_text()),
+    });
+    let words = verdicts.chain(rules).chain(exits).chain(adapters).chain(formats);
+    words.chain(keys).collect()
 }

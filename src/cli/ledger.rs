@@ -4,13 +4,15 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
+use serde_json::Value;
 
 use super::{answer, canvas};
 use crate::edge::{files, git, ledger};
 use crate::judge::{Case, judge, same};
 use crate::model::judgement::ENGINE;
-use crate::model::record::{Record, plan_digest, seal};
-use crate::model::text::plain_line;
+use crate::model::number::count;
+use crate::model::record::{Record, digest, plan_digest, seal, short};
+use crate::model::text::{no_commands, plain_line};
 use crate::{exit, render};
 
 /// Look at the sealed records, and check them
@@ -66,12 +68,13 @@ fn log(lines: &[ledger::Line]) -> Result<u8> {
         let seal = short(&record.seal);
         let (name, verdicts) = (plain_line(&record.gate.name, 60), words.join(" "));
         out.push_str(&format!(
-            "{seal}  {}  {:<12}  {disposition:<13}  {name}  {verdicts}\n",
-            record.at,
-            outcome.word()
+            "{seal}  {}  {:<12}  {:<19}  {name}  {verdicts}\n",
+            plain_line(&record.at, 40),
+            outcome.word(),
+            disposition.word()
         ));
     }
-    answer(&out)?;
+    answer(&no_commands(&out))?;
     Ok(exit::PASS.code)
 }
 
@@ -103,73 +106,73 @@ pub(super) fn find<'a>(lines: &'a [ledger::Line], wanted: &str) -> Result<&'a le
     }
 }
 
-/// Seals, chain, plan digests, and every verdict from its own evidence. What was judged by an older engine is listed, not a violation.
+/// Seals, chain, digests, and every verdict from its own evidence. What was judged by an older engine is listed, not a violation; what was
+/// judged by a newer one cannot be verified here.
 fn verify(lines: &[ledger::Line]) -> Result<u8> {
     let mut out = String::new();
-    let mut broken = 0;
+    let (mut broken, mut newer) = (0_u64, false);
     let mut prev: Option<String> = None;
     for line in lines {
-        let at = line.number;
-        let mut fault = |text: String| {
-            broken += 1;
-            out.push_str(&format!("line {at}: {}\n", plain_line(&text, 1000)));
-        };
+        let mut tell = |text: String| out.push_str(&format!("line {}: {}\n", line.number, plain_line(&text, 1000)));
         let stored = line.seal().unwrap_or_default().to_owned();
-        let computed = seal(&line.value);
-        if stored != computed {
-            fault(format!(
-                "the seal is broken: it says {}, the bytes give {}",
-                short(&stored),
-                short(&computed)
-            ));
-        }
+        let mut faults = Vec::new();
+        faults.extend(sealed(&line.value, &stored).err());
         if line.value["prev"].as_str() != prev.as_deref() {
-            fault("the chain is broken: the line before it is not the one it was sealed after".to_owned());
+            faults.push("the chain is broken: the line before it is not the one it was sealed after".to_owned());
         }
-        match line.record() {
-            Err(error) => fault(format!("{error:#}")),
-            Ok(record) => match again(&record) {
-                Ok(None) => {}
-                Ok(Some(note)) => out.push_str(&format!("line {at}: {note}\n")),
-                Err(why) => fault(why),
+        match line.value["judgement"]["engine"].as_u64() {
+            Some(engine) if engine > u64::from(ENGINE) => {
+                newer = true;
+                tell(format!(
+                    "judged by engine {engine}, this is engine {ENGINE}: update gate to verify it"
+                ));
+            }
+            _ => match line.record().map(|record| again(&line.value, &record)) {
+                Err(error) => faults.push(format!("not a record: {}", error.root_cause())),
+                Ok(Err(why)) => faults.push(why),
+                Ok(Ok(note)) => note.into_iter().for_each(&mut tell),
             },
         }
+        broken += faults.len() as u64;
+        faults.into_iter().for_each(tell);
         prev = Some(stored);
     }
-    let head = prev.as_deref().map_or("none", short);
-    out.push_str(&format!("{} records, {broken} violations, head seal {head}\n", lines.len()));
-    answer(&out)?;
-    Ok(match (broken, lines.len()) {
-        (0, 0) => exit::INCONCLUSIVE.code,
-        (0, _) => exit::PASS.code,
-        _ => exit::VIOLATION.code,
-    })
+    let (records, violations) = (count(lines.len() as u64, "record"), count(broken, "violation"));
+    let head = prev.as_deref().map_or_else(|| "none".to_owned(), short);
+    answer(&format!("{out}{records}, {violations}, head seal {head}\n"))?;
+    let exit = match (broken, newer, lines.is_empty()) {
+        (1.., ..) => exit::VIOLATION,
+        (0, true, _) => exit::ERROR,
+        (0, false, true) => exit::INCONCLUSIVE,
+        (0, false, false) => exit::PASS,
+    };
+    Ok(exit.code)
+}
+
+/// Whether a line's bytes are those that its seal was made of.
+fn sealed(value: &Value, stored: &str) -> Result<(), String> {
+    let computed = seal(value);
+    if stored == computed {
+        return Ok(());
+    }
+    let (stored, computed) = (short(stored), short(&computed));
+    Err(format!("the seal is broken: it says {stored}, the bytes give {computed}"))
 }
 
 /// Judges a record again. Gives a note where an older engine judged otherwise.
-///
-/// # Errors
-/// Says how its own evidence differs from what is stored.
-pub(super) fn again(record: &Record) -> Result<Option<String>, String> {
-    let digest = plan_digest(&record.plan, &record.gate, &record.identity).map_err(|error| error.to_string())?;
-    if digest != record.plan.digest {
-        return Err(format!(
-            "the plan's digest says {}, its contents give {}",
-            short(&record.plan.digest),
-            short(&digest)
-        ));
+pub(super) fn again(value: &Value, record: &Record) -> Result<Option<String>, String> {
+    let plan = plan_digest(value);
+    let text = digest(record.gate.text.as_bytes());
+    for (what, stored, computed) in [("plan", &record.plan.digest, plan), ("gate", &record.gate.digest, text)] {
+        if *stored != computed {
+            let (stored, computed) = (short(stored), short(&computed));
+            return Err(format!("the {what}'s digest says {stored}, its contents give {computed}"));
+        }
     }
     let engine = record.judgement.engine;
     match same(&record.judgement, &judge(&Case::from(record))) {
         Ok(()) => Ok(None),
         Err(why) if engine < ENGINE => Ok(Some(format!("judged by engine {engine}, engine {ENGINE} differs: {why}"))),
-        Err(_) if engine > ENGINE => Err(format!(
-            "judged by engine {engine}, this is engine {ENGINE}: update gate to verify it"
-        )),
         Err(why) => Err(format!("its own evidence does not give its judgement: {why}")),
     }
-}
-
-fn short(seal: &str) -> &str {
-    seal.strip_prefix("b3:").and_then(|hex| hex.get(..12)).unwrap_or(seal)
 }

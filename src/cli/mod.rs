@@ -1,8 +1,10 @@
 //! Argument structs, whose documentation is the help, and composition. The only floor that prints.
 
 mod baseline;
+mod clean;
 mod completions;
 mod explain;
+mod gates;
 mod ledger;
 mod parse;
 mod perf;
@@ -11,9 +13,11 @@ mod schema;
 mod selftest;
 mod workload;
 
+use std::fmt;
 use std::io::{IsTerminal, Write};
 
 use anyhow::Result;
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 use crate::edge::environment;
@@ -35,11 +39,13 @@ struct Arguments {
 enum Command {
     Perf(Box<perf::Perf>),
     Baseline(baseline::BaselineCommand),
+    Gates(gates::Gates),
     Ledger(ledger::Ledger),
     Selftest(selftest::Selftest),
     Workload(workload::Workload),
     Explain(explain::Explain),
     Schema(schema::Schema),
+    Clean(clean::Clean),
     Completions(completions::Completions),
 }
 
@@ -47,35 +53,63 @@ enum Command {
 pub fn main() -> u8 {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => {
-            // Nowhere is left to tell that this could not be printed.
-            let _printed = error.print();
-            return if error.use_stderr() { exit::ERROR.code } else { exit::PASS.code };
-        }
+        Err(error) => return refused(&error),
     };
     let code = match arguments.command {
         Command::Perf(perf) => perf.run(),
         Command::Baseline(baseline) => baseline.run(),
+        Command::Gates(gates) => gates.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Selftest(selftest) => selftest.run(),
         Command::Workload(workload) => workload.run(),
         Command::Explain(explain) => explain.run(),
         Command::Schema(schema) => schema.run(),
+        Command::Clean(clean) => clean.run(),
         Command::Completions(completions) => completions.run(),
     };
     code.unwrap_or_else(|error| {
-        if is_broken_pipe(&error) {
-            return exit::PASS.code;
+        if let Some(cancelled) = error.downcast_ref::<Cancelled>() {
+            say(&format!("gate: {cancelled}"));
+            return of_signal(cancelled.signal);
         }
         say(&format!("gate: error: {error:#}"));
         exit::ERROR.code
     })
 }
 
-/// A reader that closed its end has what it wanted.
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let kind = |cause: &(dyn std::error::Error + 'static)| cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-    error.chain().any(|cause| kind(cause) == Some(std::io::ErrorKind::BrokenPipe))
+/// A signal ended the work before there was anything to show.
+#[derive(Debug)]
+struct Cancelled {
+    signal: i32,
+    doing: &'static str,
+}
+
+impl fmt::Display for Cancelled {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "cancelled by signal {} while {}", self.signal, self.doing)
+    }
+}
+
+impl std::error::Error for Cancelled {}
+
+/// The exit code of a run that a signal ended.
+const fn of_signal(signal: i32) -> u8 {
+    128_u8.saturating_add(signal.unsigned_abs() as u8)
+}
+
+/// Shows help and version where they are asked for; of a usage error one line, with its advice.
+fn refused(error: &clap::Error) -> u8 {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        // Nowhere is left to tell that this could not be printed.
+        let _printed = error.print();
+        return if error.use_stderr() { exit::ERROR.code } else { exit::PASS.code };
+    }
+    let text = error.render().to_string();
+    let what = text.lines().take_while(|line| !line.trim().is_empty());
+    let tips = text.lines().filter(|line| line.trim_start().starts_with("tip:"));
+    let words: Vec<&str> = what.chain(tips).map(str::trim).collect();
+    say(&format!("gate: {}", words.join(" ")));
+    exit::ERROR.code
 }
 
 /// Prints an answer on standard output.

@@ -1,38 +1,15 @@
 //! Values of options, each refused with one sentence that says what to write instead.
 
-use std::time::Duration;
+use crate::model::plan::ERROR_RATE;
+use crate::model::variable;
 
-use jiff::SignedDuration;
-
-/// Longest accepted duration, in hours.
-const HOURS_MAX: i64 = 24 * 7;
-
-/// A duration such as `10m`, `45s` or `1h 30m`, above zero.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let duration = duration_or_zero(text)?;
-    if duration.is_zero() {
-        Err("a limit of zero lets nothing run: write a duration such as 10m".to_owned())
-    } else {
-        Ok(duration)
-    }
-}
-
-/// A duration, zero allowed.
-pub fn duration_or_zero(text: &str) -> Result<Duration, String> {
-    let wants = "write a duration such as 45s, 10m or 1h";
-    let signed: SignedDuration = text.trim().parse().map_err(|_| format!("{text:?} is no duration: {wants}"))?;
-    if signed > SignedDuration::from_hours(HOURS_MAX) {
-        return Err(format!("{text:?} is longer than a week: {wants}"));
-    }
-    Duration::try_from(signed).map_err(|_| format!("{text:?} is negative: {wants}"))
-}
+pub use crate::model::duration::{parse as duration, parse_or_zero as duration_or_zero};
 
 /// An error rate above 0 and below 0.5.
 pub fn error_rate(text: &str) -> Result<f64, String> {
     let wants = "write a rate such as 0.01";
     let rate: f64 = text.trim().parse().map_err(|_| format!("{text:?} is no number: {wants}"))?;
-    // Below 1e-6 the critical values leave the range in which they are verified.
-    if (1e-6..0.5).contains(&rate) {
+    if ERROR_RATE.contains(&rate) {
         Ok(rate)
     } else {
         Err(format!("{text:?} is not between 0.000001 and 0.5: {wants}"))
@@ -51,12 +28,7 @@ pub fn variable(text: &str) -> Result<(String, String), String> {
 
 /// The name of a variable.
 pub fn variable_name(name: &str) -> Result<String, String> {
-    let good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    if name.is_empty() || !name.bytes().all(good) || name.as_bytes()[0].is_ascii_digit() {
-        return Err(format!(
-            "{name:?} is no variable's name: letters, digits and underscores, not a digit first"
-        ));
-    }
+    variable::check_name(name)?;
     Ok(name.to_owned())
 }
 

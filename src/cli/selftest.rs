@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser};
 
 use super::perf::Perf;
-use super::{answer, say};
+use super::{Cancelled, answer, say};
 use crate::edge::files::{self, Scratch};
 use crate::exit::{self, Exit};
 use crate::judge::noise::{self, SessionNoise};
@@ -160,7 +160,10 @@ fn session(scratch: &Scratch, slow_pct: f64, options: &[String]) -> Result<Recor
     let session = Session::try_parse_from(fixed.iter().chain(options))?;
     let (record, signal) = session.perf.run_in(scratch.path())?;
     match signal {
-        Some(_) => bail!("cancelled"),
+        Some(signal) => bail!(Cancelled {
+            signal,
+            doing: "measuring; a self-test cannot go on later"
+        }),
         None => Ok(record),
     }
 }

@@ -7,15 +7,11 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::Path;
 
+use crate::model::variable::is_held_back;
+
 /// A list of variables, names first.
 pub type Variables = Vec<(OsString, OsString)>;
 
-/// Whole families that a CI system or git sets for its own use.
-const HELD_BACK_FAMILIES: [&str; 4] = ["GITHUB_", "ACTIONS_", "RUNNER_", "GIT_"];
-/// Last words that name a secret.
-const SECRET_WORDS: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS"];
-/// Words that turn a following `KEY` into a secret (`API_KEY`, `APIKEY`).
-const SECRET_KEYS: [&str; 4] = ["API", "ACCESS", "PRIVATE", "SECRET"];
 /// Variables whose value names libraries that are loaded into a process from outside.
 const INJECTORS: [&str; 4] = ["LD_PRELOAD", "LD_AUDIT", "ROCP_TOOL_LIB", "HSA_TOOLS_LIB"];
 /// Parts of the file names of libraries that profile, trace or instrument.
@@ -95,24 +91,6 @@ pub fn scrub(vars: impl Iterator<Item = (OsString, OsString)>, pass: &[String]) 
         kept,
         removed: removed.into_iter().collect(),
     }
-}
-
-fn is_held_back(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    if name == "SSH_AUTH_SOCK" || HELD_BACK_FAMILIES.iter().any(|family| name.starts_with(family)) {
-        return true;
-    }
-    let mut words = name.rsplit('_').filter(|word| !word.is_empty());
-    let last = words.next().unwrap_or_default();
-    SECRET_WORDS.contains(&last)
-        || last.strip_suffix("KEY").is_some_and(|glued| {
-            let kind = if glued.is_empty() {
-                words.next().unwrap_or_default()
-            } else {
-                glued
-            };
-            SECRET_KEYS.contains(&kind)
-        })
 }
 
 /// Names the first sign of a profiler among the variables: a run under one explains, and never judges.

@@ -2,13 +2,15 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
 /// Largest file that is read into memory.
 const READ_MAX_BYTES: u64 = 256 << 20;
+/// Most entries of a folder that are looked at.
+pub const ENTRIES_MAX: usize = 10_000;
 
 /// The folder `.gate` of a project, made where it is missing, and kept out of version control by a `.gitignore` of its own.
 ///
@@ -18,7 +20,7 @@ pub fn state_folder(project: &Path) -> Result<PathBuf> {
     let folder = project.join(".gate");
     let advice = || {
         format!(
-            "cannot write the folder {}: run where it can be written, or name another with --cwd",
+            "cannot write the folder {}: start gate in a folder that can be written; --cwd moves the commands",
             folder.display()
         )
     };
@@ -80,6 +82,60 @@ pub fn read_text(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
+/// Reads a declaration: a regular file of at most `max_bytes`, never through a link.
+///
+/// # Errors
+/// When it is a link or no file, is too large, cannot be read, or is not UTF-8.
+pub fn read_declared(path: &Path, max_bytes: u64) -> Result<String> {
+    let failed = || format!("cannot read {}", path.display());
+    let found = fs::symlink_metadata(path).with_context(failed)?;
+    if found.is_symlink() {
+        bail!("{}: is a symbolic link; put the file itself there", path.display());
+    }
+    if !found.is_file() {
+        bail!("{}: is no regular file", path.display());
+    }
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW)
+        .open(path)
+        .with_context(failed)?;
+    let mut bytes = Vec::new();
+    file.take(max_bytes + 1).read_to_end(&mut bytes).with_context(failed)?;
+    if bytes.len() as u64 > max_bytes {
+        bail!("{}: more than {max_bytes} bytes, which is the most that is read", path.display());
+    }
+    String::from_utf8(bytes).with_context(|| format!("{}: is not UTF-8 text", path.display()))
+}
+
+/// The entries of a folder whose names end in `suffix`, sorted by name; folders are left out, links are not. None where there is no
+/// such folder.
+///
+/// # Errors
+/// When the folder is a link or cannot be read, or holds more than [`ENTRIES_MAX`] entries.
+pub fn listing(folder: &Path, suffix: &str) -> Result<Vec<PathBuf>> {
+    let failed = || format!("cannot read the folder {}", folder.display());
+    match fs::symlink_metadata(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(failed),
+        Ok(found) if found.is_symlink() => bail!("{}: is a symbolic link; put the folder itself there", folder.display()),
+        Ok(_) => {}
+    }
+    let mut paths = Vec::new();
+    for (count, entry) in fs::read_dir(folder).with_context(failed)?.enumerate() {
+        if count >= ENTRIES_MAX {
+            bail!("{}: more than {ENTRIES_MAX} entries", folder.display());
+        }
+        let entry = entry.with_context(failed)?;
+        let named = entry.file_name().to_string_lossy().ends_with(suffix);
+        if named && !entry.file_type().with_context(failed)?.is_dir() {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
 /// Makes a new or renamed entry of a folder durable.
 ///
 /// # Errors
@@ -98,6 +154,24 @@ pub fn is_folder(path: &Path) -> bool {
 /// Whether a path is a regular file.
 pub fn is_regular(path: &Path) -> bool {
     path.is_file()
+}
+
+/// Whether two paths, of files that may not exist yet, name the same place.
+pub fn same_place(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        let path = std::path::absolute(path).ok()?;
+        path.canonicalize()
+            .or_else(|_| {
+                Ok::<_, std::io::Error>(
+                    path.parent()
+                        .unwrap_or(&path)
+                        .canonicalize()?
+                        .join(path.file_name().unwrap_or_default()),
+                )
+            })
+            .ok()
+    };
+    place(one).is_some_and(|one| place(other) == Some(one))
 }
 
 /// The interpreter that a script names in its first line; none where the file is a program of its own.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::device;
 use crate::model::identity::{Facts, Unknown, none};
 
 /// Largest system file that is read.
@@ -65,31 +66,26 @@ fn fact(field: &str, text: &str) -> Option<serde_json::Value> {
     })
 }
 
-/// The GPU architectures that the kernel's compute driver lists; the rest of a GPU's identity is not read yet.
+/// The GPUs that the kernel's compute driver lists; the rest of a GPU's identity is not read yet.
 fn gpu(root: &Path, seen: &mut Machine) {
-    let nodes = root.join("sys/class/kfd/kfd/topology/nodes");
-    let Ok(entries) = fs::read_dir(&nodes) else {
-        let device = root.join("dev/kfd").exists() || root.join("dev/dri").exists();
-        if device {
+    let gpus = device::list(root);
+    if gpus.is_empty() {
+        let driver = root.join("sys/class/kfd").exists();
+        if driver || !root.join("dev/kfd").exists() {
+            seen.gpu = none();
+        } else {
+            let why = "there is a compute device, but no topology in sysfs".to_owned();
             seen.missing.push(Unknown {
                 field: "gpu".to_owned(),
-                why: "there is a graphics device, but no compute topology in sysfs".to_owned(),
+                why,
             });
-        } else {
-            seen.gpu = none();
         }
         return;
-    };
-    let mut archs: Vec<String> = entries
-        .filter_map(|entry| arch(&text(&entry.ok()?.path().join("properties")).ok()?))
-        .collect();
-    archs.sort_unstable();
-    if archs.is_empty() {
-        seen.gpu = none();
-        return;
     }
-    seen.gpu.insert("archs".to_owned(), archs.into());
-    for field in ["gpu.product", "gpu.pci", "gpu.driver", "gpu.firmware"] {
+    let of = |fact: fn(&device::Gpu) -> &String| gpus.iter().map(fact).cloned().collect::<Vec<String>>();
+    seen.gpu.insert("archs".to_owned(), of(|gpu| &gpu.arch).into());
+    seen.gpu.insert("pci".to_owned(), of(|gpu| &gpu.bdf).into());
+    for field in ["gpu.product", "gpu.driver", "gpu.firmware"] {
         seen.missing.push(Unknown {
             field: field.to_owned(),
             why: "not read by this version".to_owned(),
@@ -97,15 +93,8 @@ fn gpu(root: &Path, seen: &mut Machine) {
     }
 }
 
-/// The gfx name of a topology node: `gfx_target_version` is major·10000 + minor·100 + stepping, the stepping written in hex; 0 is a processor.
-fn arch(properties: &str) -> Option<String> {
-    let version: u32 = properties
-        .lines()
-        .find_map(|line| line.strip_prefix("gfx_target_version ")?.trim().parse().ok())?;
-    (version != 0).then(|| format!("gfx{}{}{:x}", version / 10_000, version / 100 % 100, version % 100))
-}
-
-fn text(path: &Path) -> Result<String, String> {
+/// A system file's text, within a limit; the error is the reason in a few words.
+pub(super) fn text(path: &Path) -> Result<String, String> {
     use std::io::Read;
     let file = fs::File::open(path).map_err(|error| error.kind().to_string())?;
     let mut bytes = Vec::new();

@@ -115,10 +115,7 @@ fn last_line(file: &mut File, path: &Path) -> Result<Option<Vec<u8>>> {
         Read::by_ref(file).take(tail_bytes).read_to_end(&mut tail)?;
         if tail.pop() != Some(b'\n') {
             let whole_bytes = start + tail.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at as u64 + 1);
-            bail!(
-                "{}: the last line is cut short; what comes before it is whole: `truncate -s {whole_bytes} FILE` takes it off",
-                path.display()
-            );
+            bail!("{}: {}", path.display(), cut_short(whole_bytes));
         }
         match tail.iter().rposition(|&byte| byte == b'\n') {
             Some(at) => return Ok(Some(tail.split_off(at + 1))),
@@ -163,20 +160,29 @@ pub fn of_session(path: &Path, session: &str) -> Result<Option<Record>> {
 pub fn read(path: &Path) -> Result<Vec<Line>> {
     let file = File::open(path).with_context(|| format!("no ledger: cannot open {}", path.display()))?;
     let mut reader = BufReader::new(file);
-    let mut lines = Vec::new();
+    let (mut lines, mut whole_bytes) = (Vec::new(), 0);
     loop {
         let number = lines.len() + 1;
+        let at = || format!("{}:{number}", path.display());
         let mut text = Vec::new();
-        let bytes = Read::by_ref(&mut reader).take(LINE_MAX_BYTES).read_until(b'\n', &mut text)?;
+        let bytes = Read::by_ref(&mut reader).take(LINE_MAX_BYTES).read_until(b'\n', &mut text)? as u64;
         if bytes == 0 {
             return Ok(lines);
         }
         if text.pop() != Some(b'\n') {
-            bail!("{}:{number}: the line is cut short or over {LINE_MAX_BYTES} bytes", path.display());
+            if bytes == LINE_MAX_BYTES {
+                bail!("{}: the line is over {LINE_MAX_BYTES} bytes", at());
+            }
+            bail!("{}: {}", at(), cut_short(whole_bytes));
         }
-        let value: Value =
-            serde_json::from_slice(&text).map_err(|error| anyhow!("{}:{number}:{}: not JSON: {error}", path.display(), error.column()))?;
-        readable(&value).map_err(|why| anyhow!("{}:{number}: {why}", path.display()))?;
+        let value: Value = serde_json::from_slice(&text).map_err(|error| anyhow!("{}:{}: not JSON: {error}", at(), error.column()))?;
+        readable(&value).map_err(|why| anyhow!("{}: {why}", at()))?;
         lines.push(Line { number, value });
+        whole_bytes += bytes;
     }
+}
+
+/// What a last line without its end means, and what to do.
+fn cut_short(whole_bytes: u64) -> String {
+    format!("the last line is cut short; what comes before it is whole: `truncate -s {whole_bytes} FILE` takes it off")
 }

@@ -180,6 +180,8 @@ impl Drop for DeviceLock {
         if self.file.writable {
             let _only_informs = self.file.file.set_len(0);
         }
+        // Closing would not do: a child that is just being started has the file open too until it becomes its program.
+        let _closed_anyway = flock(&self.file.file, FlockOperation::Unlock);
     }
 }
 

@@ -1,8 +1,11 @@
 //! Everything that touches the world: processes, files, locks, version control, the environment and the clock.
 
+pub mod arms;
 pub mod baselines;
 pub mod clock;
+pub mod device;
 pub mod digest;
+pub mod endpoint;
 pub mod environment;
 pub mod files;
 pub mod git;
@@ -12,4 +15,5 @@ pub mod lock;
 pub mod measure;
 pub mod process;
 pub mod session;
+pub mod tidy;
 pub mod workload;

@@ -40,6 +40,8 @@ pub struct Header {
     pub host: Host,
     /// What surrounds it.
     pub context: Context,
+    /// The ledger that the record will be appended to: an absolute path.
+    pub ledger: PathBuf,
 }
 
 /// One line of a session file.
@@ -95,9 +97,12 @@ impl Session {
             path,
         };
         let line = Line::Session(Box::new(session.header.clone()));
-        session.append(&line)?;
-        files::sync_folder(folder)?;
-        Ok(session)
+        let written = session.append(&line).and_then(|()| files::sync_folder(folder));
+        if written.is_err() {
+            // A session that could not be begun is none to go on with.
+            drop(fs::remove_file(&session.path));
+        }
+        written.map(|()| session)
     }
 
     /// Opens a session file to go on with it. A last line that was cut short by a kill is taken off: its process is run again.
@@ -141,8 +146,11 @@ impl Session {
 
     fn take(&mut self, line: Line) -> Result<()> {
         match line {
-            Line::Sample(sample) if sample.seq as usize == self.samples.len() && self.record.is_none() => self.samples.push(*sample),
-            Line::Sample(sample) => bail!("sample {} stands where sample {} is due", sample.seq, self.samples.len()),
+            Line::Sample(sample) if sample.seq as usize != self.samples.len() || self.record.is_some() => {
+                bail!("sample {} stands where sample {} is due", sample.seq, self.samples.len())
+            }
+            Line::Sample(sample) if !sample.warmup && self.plan.is_none() => bail!("sample {} stands before the complete plan", sample.seq),
+            Line::Sample(sample) => self.samples.push(*sample),
             Line::Plan(plan) if self.plan.is_none() => self.plan = Some(*plan),
             Line::Record(record) if self.record.is_none() => self.record = Some(*record),
             Line::Session(_) | Line::Plan(_) | Line::Record(_) => bail!("a second line of a kind that stands once"),

@@ -4,7 +4,7 @@
 //! alone, so that a resumed session goes on exactly where the killed one stopped.
 
 use crate::model::figure::State;
-use crate::model::gate::Gate;
+use crate::model::gate::{Gate, Rule};
 use crate::model::metric::{Metric, Role, Scale};
 use crate::model::plan::{Orientation, Plan};
 use crate::model::sample::{Arm, Cell, Sample, Slot};
@@ -14,13 +14,15 @@ const FAILURES_MAX: u32 = 2;
 /// From this many more voids on the candidate's runs than on the base's, the candidate itself is the cause.
 const VOID_IMBALANCE: u32 = 3;
 
-/// A valid block: four runs that ended well, none of them void.
+/// A valid block: every run of it ended well, none of them void.
 #[derive(Debug, Clone)]
 pub struct Block<'a> {
     /// The order of the arms.
     pub orientation: Orientation,
-    /// The four samples in slot order.
-    pub samples: [&'a Sample; 4],
+    /// The samples in slot order.
+    pub samples: Vec<&'a Sample>,
+    /// How many of the cell's samples there were when it was complete.
+    pub end: usize,
 }
 
 /// Why a cell's session cannot go on.
@@ -30,7 +32,7 @@ pub enum Trouble {
     Failed {
         /// Which arm.
         arm: Arm,
-        /// Where: `warm-up` or `block 3`.
+        /// Where: `the warm-up` or `block 3`.
         place: String,
         /// The last failure's reason.
         why: String,
@@ -90,12 +92,11 @@ fn unusable(sample: &Sample, metric: &Metric, gate: &Gate) -> Option<String> {
     if !value.is_finite() {
         return Some(format!("{} is not a finite number", metric.name));
     }
-    let logarithmic = metric.scale == Scale::Pct
-        && gate
-            .rules
-            .iter()
-            .any(|rule| rule.kind != "exact" && covers(&rule.metric, &metric.name));
-    (logarithmic && value <= 0.0).then(|| {
+    let asks_for_a_ratio = |rule: &Rule| {
+        let scale = rule.tolerance.as_ref().map_or(metric.scale, |tolerance| tolerance.scale);
+        rule.kind != "exact" && scale == Scale::Pct && covers(&rule.metric, &metric.name) && covers(&rule.fixture, &sample.cell.fixture)
+    };
+    (value <= 0.0 && gate.rules.iter().any(asks_for_a_ratio)).then(|| {
         format!(
             "{} is {value}: on a relative scale only a positive figure is a measurement",
             metric.name
@@ -109,133 +110,147 @@ pub fn covers(pattern: &str, name: &str) -> bool {
 }
 
 impl<'a> Course<'a> {
-    /// Reads one cell's state off the session's samples.
+    /// Reads one cell's state off the session's samples: each must stand where the plan puts the next one.
     pub fn read(plan: &Plan, gate: &Gate, cell: &'a Cell, samples: &'a [Sample]) -> Self {
-        let samples: Vec<&Sample> = samples.iter().filter(|sample| sample.cell == *cell).collect();
-        let mut course = Self {
+        let samples: Vec<&'a Sample> = samples.iter().filter(|sample| sample.cell == *cell).collect();
+        let mut walk = Walk {
+            plan,
+            gate,
+            warm: 0,
+            attempt: 0,
+            failures: [0; 2],
+            rows: Vec::new(),
+            blocks: Vec::new(),
+            voids: Voids::default(),
+            trouble: None,
+        };
+        for (taken, &sample) in (1..).zip(&samples) {
+            if walk.next(cell).is_none_or(|slot| !stands_at(sample, &slot)) {
+                walk.trouble = Some(Trouble::OffPlan { seq: sample.seq });
+                break;
+            }
+            walk.take(sample, taken);
+        }
+        Self {
             cell,
             samples,
-            blocks: Vec::new(),
-            trouble: None,
-            next: None,
-        };
-        if course.read_warmups(plan, gate) {
-            course.read_blocks(plan, gate);
+            next: walk.next(cell),
+            blocks: walk.blocks,
+            trouble: walk.trouble,
         }
-        course
-    }
-
-    /// Whether the warm-up is over and went well.
-    fn read_warmups(&mut self, plan: &Plan, gate: &Gate) -> bool {
-        for position in 0..2 * plan.warmup_runs {
-            let arm = Arm::BOTH[position as usize % 2];
-            let runs: Vec<&Sample> = self
-                .samples
-                .iter()
-                .copied()
-                .filter(|sample| sample.warmup && sample.position == position)
-                .collect();
-            if let Some(foreign) = runs.iter().find(|sample| sample.arm != arm) {
-                self.trouble = Some(Trouble::OffPlan { seq: foreign.seq });
-                return false;
-            }
-            let failures: Vec<String> = runs.iter().filter_map(|sample| failure(sample, gate)).collect();
-            if failures.len() < runs.len() {
-                continue;
-            }
-            let attempt = failures.len() as u32;
-            if attempt < FAILURES_MAX {
-                self.next = Some(Slot {
-                    cell: self.cell.clone(),
-                    block: 0,
-                    position,
-                    attempt,
-                    arm,
-                    warmup: true,
-                });
-            } else {
-                self.trouble = failures.into_iter().next_back().map(|why| Trouble::Failed {
-                    arm,
-                    place: "the warm-up".to_owned(),
-                    why,
-                });
-            }
-            return false;
-        }
-        true
-    }
-
-    fn read_blocks(&mut self, plan: &Plan, gate: &Gate) {
-        let mut voids = Voids::default();
-        for (number, &orientation) in (0_u32..).zip(&plan.blocks) {
-            match self.read_block(number, orientation, plan, gate, &mut voids) {
-                Ok(block) => self.blocks.push(block),
-                Err(Stopped::Next(slot)) => {
-                    self.next = Some(slot);
-                    return;
-                }
-                Err(Stopped::Trouble(trouble)) => {
-                    self.trouble = Some(trouble);
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Reads the tries of one block up to the first valid one.
-    fn read_block(&self, number: u32, orientation: Orientation, plan: &Plan, gate: &Gate, voids: &mut Voids) -> Result<Block<'a>, Stopped> {
-        let arms = orientation.arms();
-        let mut failures = [0_u32; 2];
-        for attempt in 0.. {
-            let of_try = |sample: &&&Sample| !sample.warmup && sample.block == number && sample.attempt == attempt;
-            let rows: Vec<&'a Sample> = self.samples.iter().filter(of_try).copied().collect();
-            if let Some(stray) = (0..)
-                .zip(&rows)
-                .find(|(at, row)| *at >= 4 || row.position != *at || row.arm != arms[*at as usize])
-            {
-                return Err(Stopped::Trouble(Trouble::OffPlan { seq: stray.1.seq }));
-            }
-            let failed = |arm: Arm| rows.iter().filter(|row| row.arm == arm).find_map(|row| failure(row, gate));
-            // Nothing more is learnt from a try in which the base failed.
-            let closed = rows.len() == 4 || failed(Arm::A).is_some();
-            if !closed {
-                let position = rows.len() as u32;
-                let slot = Slot {
-                    cell: self.cell.clone(),
-                    block: number,
-                    position,
-                    attempt,
-                    arm: arms[rows.len()],
-                    warmup: false,
-                };
-                return Err(Stopped::Next(slot));
-            }
-            if voids.count(&rows) {
-                if let Some(trouble) = voids.trouble(plan) {
-                    return Err(Stopped::Trouble(trouble));
-                }
-                continue;
-            }
-            let Some((arm, why)) = Arm::BOTH.into_iter().find_map(|arm| failed(arm).map(|why| (arm, why))) else {
-                let samples = [rows[0], rows[1], rows[2], rows[3]];
-                return Ok(Block { orientation, samples });
-            };
-            failures[arm as usize] += 1;
-            if failures[arm as usize] == FAILURES_MAX {
-                return Err(Stopped::Trouble(Trouble::Failed {
-                    arm,
-                    place: format!("block {}", number + 1),
-                    why,
-                }));
-            }
-        }
-        Err(Stopped::Trouble(Trouble::OffPlan { seq: 0 }))
     }
 }
 
-enum Stopped {
-    Next(Slot),
-    Trouble(Trouble),
+fn stands_at(sample: &Sample, slot: &Slot) -> bool {
+    let Slot {
+        cell: _,
+        block,
+        position,
+        attempt,
+        arm,
+        warmup,
+    } = *slot;
+    (sample.block, sample.position, sample.attempt, sample.arm, sample.warmup) == (block, position, attempt, arm, warmup)
+}
+
+/// One walk along a cell's samples. A place is a warm-up run or a block; where it fails or is void it is tried again.
+struct Walk<'a, 'p> {
+    plan: &'p Plan,
+    gate: &'p Gate,
+    /// Warm-up runs that went well.
+    warm: u32,
+    /// Tries of this place before the present one.
+    attempt: u32,
+    /// Failed tries of this place, by arm.
+    failures: [u32; 2],
+    /// The present try of this block.
+    rows: Vec<&'a Sample>,
+    blocks: Vec<Block<'a>>,
+    voids: Voids,
+    trouble: Option<Trouble>,
+}
+
+impl<'a> Walk<'a, '_> {
+    /// The slot that is due; none where the plan is done or something stands in the way.
+    fn next(&self, cell: &Cell) -> Option<Slot> {
+        if self.trouble.is_some() {
+            return None;
+        }
+        let sides = self.plan.sides();
+        let warmup = u64::from(self.warm) < sides.len() as u64 * u64::from(self.plan.warmup_runs);
+        let (block, position, arm) = if warmup {
+            (0, self.warm, *sides.get(self.warm as usize % sides.len())?)
+        } else {
+            let (block, position) = (self.blocks.len(), self.rows.len());
+            let arm = *self.plan.blocks.get(block)?.arms().get(position)?;
+            (block as u32, position as u32, arm)
+        };
+        Some(Slot {
+            cell: cell.clone(),
+            block,
+            position,
+            attempt: self.attempt,
+            arm,
+            warmup,
+        })
+    }
+
+    /// Takes the sample that was due, the `taken`th of the cell.
+    fn take(&mut self, sample: &'a Sample, taken: usize) {
+        if sample.warmup {
+            match failure(sample, self.gate) {
+                Some(why) => self.fail(sample.arm, "the warm-up".to_owned(), why),
+                None => {
+                    self.warm += 1;
+                    self.arrive();
+                }
+            }
+            return;
+        }
+        self.rows.push(sample);
+        let failed = |arm: Arm| {
+            self.rows
+                .iter()
+                .filter(|row| row.arm == arm)
+                .find_map(|row| failure(row, self.gate))
+        };
+        let first_failure = Arm::BOTH.into_iter().find_map(|arm| failed(arm).map(|why| (arm, why)));
+        // Nothing more is learnt from a try in which the base failed.
+        let orientation = self.plan.blocks.get(self.blocks.len()).copied();
+        let whole = orientation.is_some_and(|orientation| orientation.arms().len() == self.rows.len());
+        let closed = whole || matches!(first_failure, Some((Arm::A, _)));
+        if !closed {
+            return;
+        }
+        let rows = std::mem::take(&mut self.rows);
+        if self.voids.count(&rows) {
+            self.trouble = self.voids.trouble(self.plan);
+            self.attempt += 1;
+        } else if let Some((arm, why)) = first_failure {
+            self.fail(arm, format!("block {}", self.blocks.len() + 1), why);
+        } else if let Some(orientation) = orientation {
+            let (samples, end) = (rows, taken);
+            self.blocks.push(Block { orientation, samples, end });
+            self.arrive();
+        }
+    }
+
+    /// At the next place.
+    fn arrive(&mut self) {
+        self.attempt = 0;
+        self.failures = [0; 2];
+    }
+
+    /// One more failed try of this place.
+    fn fail(&mut self, arm: Arm, place: String, why: String) {
+        self.attempt += 1;
+        let [base, candidate] = &mut self.failures;
+        let count = if arm == Arm::A { base } else { candidate };
+        *count += 1;
+        if *count == FAILURES_MAX {
+            self.trouble = Some(Trouble::Failed { arm, place, why });
+        }
+    }
 }
 
 /// The voids so far, over all blocks of a cell.

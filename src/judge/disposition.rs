@@ -42,7 +42,11 @@ fn exploratory(case: &Case<'_>, verdicts: &[Ruling]) -> Vec<String> {
 }
 
 fn rejected(case: &Case<'_>, verdicts: &[Ruling]) -> Vec<String> {
+    let required = || verdicts.iter().filter(|ruling| ruling.required);
     let mut facts = Vec::new();
+    if required().next().is_none() {
+        facts.push("nothing was asked: no required rule covers a metric that is judged".to_owned());
+    }
     let counts = |ruling: &&Ruling| ruling.required || ruling.verdict == Verdict::EnvironmentShift;
     for ruling in verdicts.iter().filter(counts).filter(|ruling| ruling.outcome != Outcome::Pass) {
         let fact = match ruling.verdict {

@@ -2,7 +2,7 @@
 //!
 //! Every function answers `None` outside its domain, so a caller never sees a NaN or an infinity.
 
-use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, StudentsT};
+use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
 /// The value that a Student t variable with `df` degrees of freedom exceeds with probability `level` (0 < `level` < 1).
 ///
@@ -39,4 +39,16 @@ fn inside_unit(p: f64) -> Option<f64> {
 
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
+}
+
+/// The standard normal value below which a share `p` lies.
+pub fn normal_quantile(p: f64) -> Option<f64> {
+    let normal = Normal::standard();
+    inside_unit(p).map(|p| normal.inverse_cdf(p)).and_then(finite)
+}
+
+/// P(X > `x`) of a χ² variable with `df` degrees of freedom.
+pub fn chi2_sf(x: f64, df: f64) -> Option<f64> {
+    let chi2 = ChiSquared::new(df).ok()?;
+    finite(x).map(|x| chi2.sf(x)).and_then(finite)
 }

@@ -5,6 +5,7 @@
 //! here, and `gate ledger verify` asks here again years later.
 
 pub mod acceptance;
+pub mod character;
 pub mod course;
 pub mod crossover;
 pub mod disposition;
@@ -17,6 +18,8 @@ pub mod rule;
 pub mod simulate;
 pub mod summary;
 
+use serde_json::Value;
+
 use course::{Course, covers};
 use crossover::Design;
 use reference::Reference;
@@ -26,10 +29,12 @@ use crate::model::evidence::{Ended, Evidence};
 use crate::model::gate::{Gate, Rule};
 use crate::model::host::Host;
 use crate::model::identity::Identity;
-use crate::model::judgement::{ENGINE, Judgement, Outcome, Step, Verdict};
+use crate::model::judgement::{Disposition, ENGINE, Judgement, Outcome, Ruling, Step};
 use crate::model::metric::{Metric, Role};
+use crate::model::number::{chance, count};
 use crate::model::plan::{Objective, Plan};
 use crate::model::record::{Context, Record};
+use crate::model::sample::Slot;
 
 /// Everything that a judgement may rest on, and nothing else.
 #[derive(Clone, Copy)]
@@ -74,13 +79,16 @@ impl<'a> From<&'a Record> for Case<'a> {
 ///
 /// Asked again with more samples of the same plan it never changes a bucket that it has decided.
 pub fn judge(case: &Case<'_>) -> Judgement {
+    if let Some(why) = &case.context.unaffected {
+        return unaffected(why);
+    }
     let Case { gate, plan, evidence, .. } = case;
     let courses: Vec<Course<'_>> = plan
         .cells
         .iter()
         .map(|cell| Course::read(plan, gate, cell, &evidence.samples))
         .collect();
-    let questions: Vec<(&Rule, &Metric, &Course<'_>)> = questions(gate, &courses);
+    let questions = questions(case, &courses);
     let statistical = questions
         .iter()
         .filter(|(rule, ..)| rule.kind == "hold" && rule::drives(rule))
@@ -91,18 +99,21 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     let mut verdicts = Vec::new();
     let mut open = vec![false; courses.len()];
     for (rule, metric, course) in questions {
+        let (metric, unsuited) = rule::suited(rule, metric);
         let bucket = Bucket {
             rule,
             metric,
+            unsuited,
             course,
             plan,
             design: design.as_ref(),
             ended: evidence.ended.as_ref(),
+            attempt: case.context.attempt,
             reference: reference.as_ref(),
-            driven: driven(gate, plan, course),
+            driven: driven(case, course),
             command: &case.context.command,
         };
-        let Ruled { ruling, settled } = rule::judge_of(&rule.kind)(&bucket);
+        let Ruled { ruling, settled } = rule::judge(&bucket);
         let at = courses.iter().position(|other| std::ptr::eq(other, course));
         if let (false, Some(open)) = (settled, at.and_then(|at| open.get_mut(at))) {
             *open = true;
@@ -128,38 +139,52 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     }
 }
 
-/// Every question that the gate asks: a rule, a metric it covers, a cell it covers.
-fn questions<'a>(gate: &'a Gate, courses: &'a [Course<'a>]) -> Vec<(&'a Rule, &'a Metric, &'a Course<'a>)> {
+/// The change touches nothing that the gate guards: it passes, and nothing was measured.
+fn unaffected(why: &str) -> Judgement {
+    Judgement {
+        engine: ENGINE,
+        outcome: Outcome::Pass,
+        disposition: Disposition::Exploratory,
+        disposition_because: vec!["nothing was measured".to_owned()],
+        verdicts: Vec::new(),
+        warnings: vec![format!("not affected by this change: {why}")],
+        step: Step::Stop,
+    }
+}
+
+/// Every question that the gate asks: a rule, a metric it covers, a cell it covers. Without a base arm nothing is asked against it.
+fn questions<'a>(case: &Case<'a>, courses: &'a [Course<'a>]) -> Vec<(&'a Rule, &'a Metric, &'a Course<'a>)> {
     let mut all = Vec::new();
-    for rule in &gate.rules {
-        for metric in gate
-            .metrics
-            .iter()
-            .filter(|metric| metric.role == Role::Gate && covers(&rule.metric, &metric.name))
-        {
-            for course in courses.iter().filter(|course| covers(&rule.fixture, &course.cell.fixture)) {
-                all.push((rule, metric, course));
-            }
+    for rule in &case.gate.rules {
+        for metric in &case.gate.metrics {
+            all.extend(
+                courses
+                    .iter()
+                    .filter(|course| asks(case, rule, metric, course))
+                    .map(|course| (rule, metric, course)),
+            );
         }
     }
     all
 }
 
-/// Whether there is a base arm, and some rule against it speaks of this cell.
-fn driven(gate: &Gate, plan: &Plan, course: &Course<'_>) -> bool {
-    if !rule::has_base(plan) {
-        return false;
-    }
-    let judged = |rule: &Rule| {
-        gate.metrics
-            .iter()
-            .any(|metric| metric.role == Role::Gate && covers(&rule.metric, &metric.name))
-    };
-    let mut drivers = gate.rules.iter().filter(|rule| rule::drives(rule));
-    drivers.any(|rule| covers(&rule.fixture, &course.cell.fixture) && judged(rule))
+fn asks(case: &Case<'_>, rule: &Rule, metric: &Metric, course: &Course<'_>) -> bool {
+    let base_arm = case.plan.sides().len() == 2;
+    let fixture = &course.cell.fixture;
+    metric.role == Role::Gate
+        && (base_arm || !rule::needs_base(rule))
+        && covers(&rule.metric, &metric.name)
+        && covers(&rule.fixture, fixture)
+        && case.gate.measures(fixture, &metric.name)
 }
 
-/// The looks with their critical values: alpha is shared among the buckets (Bonferroni), beta is not (all must pass); a promotion must hold
+/// Whether some rule against the base arm speaks of this cell.
+fn driven(case: &Case<'_>, course: &Course<'_>) -> bool {
+    let mut drivers = case.gate.rules.iter().filter(|rule| rule::drives(rule));
+    drivers.any(|rule| case.gate.metrics.iter().any(|metric| asks(case, rule, metric, course)))
+}
+
+/// The looks with their critical values, which must be those that the plan declares: alpha is shared among the buckets (Bonferroni), beta is not (all must pass); a promotion must hold
 /// in every bucket, so that each has the full alpha (intersection-union).
 fn design(plan: &Plan, buckets: usize) -> Result<Design, String> {
     let alpha = match plan.objective {
@@ -172,11 +197,19 @@ fn design(plan: &Plan, buckets: usize) -> Result<Design, String> {
     } else {
         Design::sequential(blocks, alpha, plan.beta, plan.rank_share)
     };
-    design.map_err(|error| error.to_string())
+    let design = design.map_err(|error| error.to_string())?;
+    if plan.looks.iter().map(|&look| look as usize).eq(design.looks.iter().copied()) {
+        Ok(design)
+    } else {
+        Err(format!(
+            "it declares looks after {:?} blocks, and its cap gives {:?}",
+            plan.looks, design.looks
+        ))
+    }
 }
 
 /// The gravest outcome of the required rules. Nothing asked is nothing checked, and a run that broke off is an error whatever it had.
-fn outcome(evidence: &Evidence, verdicts: &[crate::model::judgement::Ruling]) -> Outcome {
+fn outcome(evidence: &Evidence, verdicts: &[Ruling]) -> Outcome {
     let required = verdicts.iter().filter(|ruling| ruling.required).map(|ruling| ruling.outcome).max();
     let asked = required.unwrap_or(Outcome::Inconclusive);
     match evidence.ended {
@@ -189,13 +222,21 @@ fn outcome(evidence: &Evidence, verdicts: &[crate::model::judgement::Ruling]) ->
 fn next(courses: &[Course<'_>], open: &[bool]) -> Step {
     let running = courses.iter().zip(open).filter(|(_, open)| **open).map(|(course, _)| course);
     let slots = running.filter_map(|course| course.next.clone());
-    let turn = |slot: &crate::model::sample::Slot| (!slot.warmup, slot.position == 0 && slot.attempt == 0, slot.block);
+    let turn = |slot: &Slot| (!slot.warmup, slot.position == 0 && slot.attempt == 0, slot.block);
     slots.min_by_key(turn).map_or(Step::Stop, Step::Run)
 }
 
 /// What concerns the whole session and changes no verdict.
 fn warnings(case: &Case<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
+    let attempt = case.context.attempt;
+    if attempt > 1 {
+        let slips = 1.0 - (1.0 - case.plan.beta).powi(attempt.min(1000) as i32);
+        warnings.push(format!(
+            "attempt {attempt} at the same comparison: over so many, a real slowdown of the tolerance slips through with at most {}",
+            chance(slips)
+        ));
+    }
     let arms = &case.identity.arms;
     let same_files = !arms.a.artifacts.is_empty() && arms.a.artifacts == arms.b.artifacts;
     if same_files && case.plan.commands.a == case.plan.commands.b {
@@ -207,66 +248,70 @@ fn warnings(case: &Case<'_>) -> Vec<String> {
         .iter()
         .filter_map(|sample| sample.detail.get("left_over")?.as_u64())
         .sum();
-    if left_over > 0 {
-        warnings.push(format!(
-            "{left_over} processes outlived the measured command and were ended before the next slot"
-        ));
+    match left_over {
+        0 => {}
+        1 => warnings.push("1 process outlived the measured command and was ended before the next slot".to_owned()),
+        many => warnings.push(format!(
+            "{many} processes outlived the measured command and were ended before the next slot"
+        )),
     }
     warnings
 }
 
-/// Whether a stored judgement is what its own evidence gives: the same words, and numbers equal within 1e-9 of their size.
+/// Whether a stored judgement is what its own evidence gives: everything but its sentences, numbers equal within 1e-9 of their size (or
+/// of 1, if they are smaller), because mathematical functions differ in their last digits from machine to machine.
 ///
 /// # Errors
 /// Names the first difference.
 pub fn same(stored: &Judgement, again: &Judgement) -> Result<(), String> {
-    if stored.outcome != again.outcome {
-        return Err(format!(
-            "the outcome is stored as {} and judged as {}",
-            stored.outcome, again.outcome
-        ));
-    }
-    if stored.disposition != again.disposition {
-        return Err(format!(
-            "the disposition is stored as {} and judged as {}",
-            stored.disposition, again.disposition
-        ));
+    let words = [
+        ("outcome", stored.outcome.word(), again.outcome.word()),
+        ("disposition", stored.disposition.word(), again.disposition.word()),
+    ];
+    for (what, stored, again) in words {
+        if stored != again {
+            return Err(format!("the {what} is stored as {stored} and judged as {again}"));
+        }
     }
     if stored.verdicts.len() != again.verdicts.len() {
-        return Err(format!(
-            "{} verdicts are stored and {} judged",
-            stored.verdicts.len(),
-            again.verdicts.len()
-        ));
+        let (stored, again) = (count(stored.verdicts.len() as u64, "verdict"), again.verdicts.len());
+        return Err(format!("the judgement stores {stored} and gives {again}"));
     }
     for (stored, again) in stored.verdicts.iter().zip(&again.verdicts) {
         let at = format!("{} on {}", again.rule, again.metric);
-        if (stored.verdict, stored.blocks, stored.looks.len()) != (again.verdict, again.blocks, again.looks.len()) {
-            return Err(format!(
-                "{at}: stored as {} after {} blocks, judged as {} after {}",
-                stored.verdict, stored.blocks, again.verdict, again.blocks
-            ));
+        if (stored.verdict, stored.blocks) != (again.verdict, again.blocks) {
+            let [was, is] = [stored, again].map(|ruling| format!("{} after {}", ruling.verdict, count(ruling.blocks, "block")));
+            return Err(format!("{at}: stored as {was}, judged as {is}"));
         }
-        let numbers = |ruling: &crate::model::judgement::Ruling| {
-            let interval = ruling.interval.unwrap_or([0.0, 0.0]);
-            [
-                ruling.estimate.unwrap_or(0.0),
-                interval[0],
-                interval[1],
-                ruling.smallest_detectable.unwrap_or(0.0),
-                ruling.tolerance,
-            ]
-        };
-        for (stored, again) in numbers(stored).into_iter().zip(numbers(again)) {
-            if (stored - again).abs() > 1e-9 * stored.abs().max(again.abs()).max(1.0) {
-                return Err(format!("{at}: the number {stored} is stored and {again} judged"));
-            }
+        let as_json = |ruling: &Ruling| serde_json::to_value(ruling).map_err(|error| format!("{at}: {error}"));
+        if let Some(difference) = differ("", &as_json(stored)?, &as_json(again)?) {
+            return Err(format!("{at}: {difference}"));
         }
     }
     Ok(())
 }
 
-/// Whether a verdict is worth a reader's eyes first.
-pub fn needs_eyes(verdict: Verdict) -> bool {
-    !matches!(verdict, Verdict::NoRegression | Verdict::Improvement | Verdict::ImprovementShown)
+/// The first difference of two JSON values, sentences aside.
+fn differ(at: &str, stored: &Value, again: &Value) -> Option<String> {
+    const SENTENCES: [&str; 3] = ["because", "next", "warnings"];
+    let inside = |name: &str| if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
+    match (stored, again) {
+        (Value::Object(stored), Value::Object(again)) if stored.len() == again.len() => stored
+            .iter()
+            .filter(|(name, _)| !SENTENCES.contains(&name.as_str()))
+            .find_map(|(name, value)| differ(&inside(name), value, again.get(name).unwrap_or(&Value::Null))),
+        (Value::Array(stored), Value::Array(again)) if stored.len() == again.len() => stored
+            .iter()
+            .zip(again)
+            .enumerate()
+            .find_map(|(index, (stored, again))| differ(&inside(&index.to_string()), stored, again)),
+        (Value::Number(one), Value::Number(other)) if close(one.as_f64(), other.as_f64()) => None,
+        _ if stored == again => None,
+        _ => Some(format!("{at} is stored as {stored} and judged as {again}")),
+    }
+}
+
+fn close(one: Option<f64>, other: Option<f64>) -> bool {
+    let both = one.zip(other);
+    both.is_some_and(|(one, other)| (one - other).abs() <= 1e-9 * one.abs().max(other.abs()).max(1.0))
 }

@@ -48,7 +48,7 @@ pub enum Verdict {
     ThrottleAttributable,
     /// There is nothing to judge.
     NotMeasured,
-    /// There are figures, but they do not compare.
+    /// There may be figures, but they cannot be judged.
     Incomparable,
     /// The baseline was measured under another identity.
     StaleBaseline,
@@ -136,16 +136,16 @@ impl Verdict {
             }
             Self::Inconclusive => "The samples up to the cap carry neither answer: too noisy, too few, or ended early. It is never a pass.",
             Self::CandidateFailed => {
-                "The candidate failed twice in the same place while the base ran: it crashed, timed out or gave no number."
+                "The candidate failed twice in the same place while the base ran: it crashed, timed out or gave no usable number."
             }
             Self::ThrottleAttributable => {
-                "Runs of the candidate tripped the host's declared limits at least three times more often than runs of the base, so its runs \
-                 are not excused as disturbed."
+                "Declared limits of the host were reached on at least three more runs of the candidate than of the base, so its runs are not \
+                 excused as disturbed."
             }
             Self::NotMeasured => {
                 "A figure that the rule needs was not measured, so the rule has no answer. It is never zero and never a pass."
             }
-            Self::Incomparable => "Both sides have figures, but they do not mean the same.",
+            Self::Incomparable => "There may be figures, but they cannot be judged: the samples, the plan or the rule do not fit together.",
             Self::StaleBaseline => {
                 "The baseline's sessions were measured under another identity (model, prompt, device, configuration or policy), so no number is \
                  compared with them: measure again and accept."
@@ -161,7 +161,7 @@ impl Verdict {
             Self::ImprovementShown => {
                 "The claimed gain is shown: the candidate is faster beyond doubt and not short of the claim beyond doubt."
             }
-            Self::ClaimRejected => "The gain is shown to be less than claimed.",
+            Self::ClaimRejected => "The gain is shown to be less than claimed (error at most beta).",
         }
     }
 }

@@ -12,6 +12,8 @@ use super::unit::{Dimension, Unit, convert};
 const NAME_MAX_BYTES: usize = 100;
 /// Longest tolerance text, in bytes.
 const TOLERANCE_MAX_BYTES: usize = 64;
+/// Figures that `gate` takes of every process itself, each with its unit; less is better.
+pub const OF_EVERY_PROCESS: [(&str, &str); 3] = [("wall_s", "s"), ("cpu_s", "s"), ("peak_rss_bytes", "B")];
 /// Tolerance where none is declared, in percent.
 pub const DEFAULT_TOLERANCE_PCT: f64 = 2.0;
 
@@ -233,7 +235,7 @@ impl Metric {
 }
 
 /// Whether a metric may carry this name; the error says why not.
-fn check_name(name: &str) -> Result<(), String> {
+pub fn check_name(name: &str) -> Result<(), String> {
     if name.trim().is_empty() {
         Err("a metric needs a name: NAME:higher|lower:UNIT".to_owned())
     } else if name.len() > NAME_MAX_BYTES {

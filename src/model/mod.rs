@@ -1,6 +1,7 @@
 //! Nouns: plain data, each with its own text form.
 
 pub mod baseline;
+pub mod duration;
 pub mod evidence;
 pub mod figure;
 pub mod gate;
@@ -9,6 +10,8 @@ pub mod identity;
 pub mod judgement;
 pub mod metric;
 pub mod number;
+pub mod pattern;
+pub mod placeholder;
 pub mod plan;
 pub mod quantity;
 pub mod record;
@@ -16,3 +19,4 @@ pub mod sample;
 pub mod summary;
 pub mod text;
 pub mod unit;
+pub mod variable;

@@ -7,6 +7,8 @@ use super::sample::{Arm, Cell, PerArm};
 
 /// Smallest and largest cap of a plan with looks, in blocks.
 pub const MAX_BLOCKS: std::ops::RangeInclusive<u32> = 2..=28;
+/// Error rates that a plan may ask for. Below 1e-6 the critical values leave the range in which they are verified.
+pub const ERROR_RATE: std::ops::Range<f64> = 1e-6..0.5;
 
 /// What the comparison is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,14 +48,17 @@ pub enum Orientation {
     Abba,
     /// Candidate outside, base inside.
     Baab,
+    /// A single run of the candidate, where there is no base arm.
+    B,
 }
 
 impl Orientation {
     /// The arms in slot order.
-    pub const fn arms(self) -> [Arm; 4] {
+    pub const fn arms(self) -> &'static [Arm] {
         match self {
-            Self::Abba => [Arm::A, Arm::B, Arm::B, Arm::A],
-            Self::Baab => [Arm::B, Arm::A, Arm::A, Arm::B],
+            Self::Abba => &[Arm::A, Arm::B, Arm::B, Arm::A],
+            Self::Baab => &[Arm::B, Arm::A, Arm::A, Arm::B],
+            Self::B => &[Arm::B],
         }
     }
 }
@@ -77,7 +82,7 @@ pub struct Plan {
     pub order: Order,
     /// The orientation of every block up to the cap; each cell runs them in this order.
     pub blocks: Vec<Orientation>,
-    /// After how many valid blocks the rule is evaluated; empty until the cap is known.
+    /// After how many valid blocks the rule is evaluated; they follow from the cap, and others are refused.
     pub looks: Vec<u32>,
     /// What is measured: one cell a fixture.
     pub cells: Vec<Cell>,
@@ -99,6 +104,9 @@ pub struct Plan {
     pub warmup_runs: u32,
     /// How many blocks may be voided before the answer is inconclusive.
     pub max_void_blocks: u32,
+    /// How often the same comparison may be tried before the answer is inconclusive; 0 for no limit.
+    #[serde(default)]
+    pub max_attempts: u32,
     /// Time limit of one process, in seconds.
     pub timeout_s: f64,
     /// Length limit of the session, in seconds.
@@ -113,4 +121,14 @@ pub struct Plan {
     pub cwd: String,
     /// `b3:` and the BLAKE3 of what [`super::record::plan_digest`] covers; empty until the plan is complete.
     pub digest: String,
+}
+
+impl Plan {
+    /// The arms that run: both, or the candidate alone.
+    pub fn sides(&self) -> &'static [Arm] {
+        match self.blocks.first() {
+            Some(Orientation::B) => &[Arm::B],
+            Some(Orientation::Abba | Orientation::Baab) | None => &Arm::BOTH,
+        }
+    }
 }

@@ -13,6 +13,7 @@ use super::host::Host;
 use super::identity::Identity;
 use super::judgement::Judgement;
 use super::plan::Plan;
+use super::text::plain_line;
 
 /// The record format's version.
 pub const VERSION: u32 = 1;
@@ -50,6 +51,9 @@ pub struct Context {
     pub banners: Vec<String>,
     /// The baseline that it is judged with; null where none was named.
     pub baseline: Option<BaselineUse>,
+    /// Set where the change touches nothing that the gate guards: why nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unaffected: Option<String>,
     /// The command that repeats the measurement.
     pub command: String,
 }
@@ -97,6 +101,12 @@ pub fn digest(bytes: &[u8]) -> String {
     format!("b3:{}", blake3::hash(bytes).to_hex())
 }
 
+/// The first twelve hex digits of a digest or seal, for people. Whatever else stands in its place is made safe to show.
+pub fn short(digest: &str) -> String {
+    let digits: String = digest.trim_start_matches("b3:").chars().take(12).collect();
+    plain_line(&digits, 12)
+}
+
 /// The canonical form of a JSON value: compact, keys sorted, numbers in their shortest exact form.
 ///
 /// `serde_json` keeps objects in sorted maps, so its compact form is canonical.
@@ -113,25 +123,40 @@ pub fn seal(record: &Value) -> String {
     digest(canonical(&body).as_bytes())
 }
 
-/// The digest of a complete plan.
+/// The digest of a complete plan, from the JSON of its record.
 ///
 /// It covers what must not change between the declaration and the verdict: the plan itself, the metrics with their tolerances, the
-/// rules, the digests of everything that runs, and the declared environment.
+/// rules, the digests of everything that runs, and the declared environment. It is taken from the JSON as it stands and not from what
+/// this version reads in it, so that a field which a later version adds does not change the digest of an older record.
+pub fn plan_digest(record: &Value) -> String {
+    let (gate, identity) = (&record["gate"], &record["identity"]);
+    let mut plan = record["plan"].clone();
+    plan["digest"] = "".into();
+    let mut covered = serde_json::json!({
+        "plan": plan,
+        "metrics": gate["metrics"],
+        "rules": gate["rules"],
+        "complete": gate["complete"],
+        "artifacts": [identity["arms"]["A"]["artifacts"], identity["arms"]["B"]["artifacts"]],
+        "config": identity["config"],
+    });
+    if let Some(equal) = gate.get("equal") {
+        covered["equal"] = equal.clone();
+    }
+    digest(canonical(&covered).as_bytes())
+}
+
+/// The digest of a plan that is about to be followed, as [`plan_digest`] will find it in the record.
 ///
 /// # Errors
 /// When a number in the plan is not finite.
-pub fn plan_digest(plan: &Plan, gate: &Gate, identity: &Identity) -> serde_json::Result<String> {
-    let mut bare = plan.clone();
-    bare.digest.clear();
-    let covered = serde_json::json!({
-        "plan": serde_json::to_value(&bare)?,
-        "metrics": serde_json::to_value(&gate.metrics)?,
-        "rules": serde_json::to_value(&gate.rules)?,
-        "complete": gate.complete,
-        "artifacts": [serde_json::to_value(&identity.arms.a.artifacts)?, serde_json::to_value(&identity.arms.b.artifacts)?],
-        "config": serde_json::to_value(&identity.config)?,
+pub fn digest_of_plan(plan: &Plan, gate: &Gate, identity: &Identity) -> serde_json::Result<String> {
+    let record = serde_json::json!({
+        "plan": serde_json::to_value(plan)?,
+        "gate": serde_json::to_value(gate)?,
+        "identity": serde_json::to_value(identity)?,
     });
-    Ok(digest(canonical(&covered).as_bytes()))
+    Ok(plan_digest(&record))
 }
 
 impl Record {

@@ -50,6 +50,14 @@ impl<T> PerArm<T> {
             Arm::B => &self.b,
         }
     }
+
+    /// The value of one arm, to change it.
+    pub fn of_mut(&mut self, arm: Arm) -> &mut T {
+        match arm {
+            Arm::A => &mut self.a,
+            Arm::B => &mut self.b,
+        }
+    }
 }
 
 /// What a sample belongs to besides its arm.

@@ -28,12 +28,12 @@ impl Summary {
     }
 }
 
-/// An answer may be advisory only where the rules were evaluated and the samples carried none: what was not measured stays a failure to answer.
+/// An answer may be advisory only where a look was taken and the samples carried none: what was not measured stays a failure to answer.
 fn excusable(record: &Record) -> bool {
     let required = || record.judgement.verdicts.iter().filter(|ruling| ruling.required);
     record.plan.on_inconclusive == OnInconclusive::Advisory
         && required().next().is_some()
         && required()
             .filter(|ruling| ruling.outcome == Outcome::Inconclusive)
-            .all(|ruling| ruling.verdict == Verdict::Inconclusive)
+            .all(|ruling| ruling.verdict == Verdict::Inconclusive && !ruling.looks.is_empty())
 }

@@ -31,14 +31,44 @@ pub fn plain(bytes: &[u8]) -> String {
 /// Foreign text as part of one line: as [`plain`], with line ends and tabs as spaces, without characters that are not seen or that turn the
 /// direction of writing, and cut, visibly, at `limit` characters.
 pub fn plain_line(text: &str, limit: usize) -> String {
-    let unseen = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
     let clean = plain(text.as_bytes());
-    let mut characters = clean.chars().filter(|c| !unseen(*c)).map(|c| if c.is_control() { ' ' } else { c });
+    let parts_lines = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    let seen = clean.chars().filter(|c| !is_unseen(*c));
+    let mut characters = seen.map(|c| if parts_lines(c) { ' ' } else { c });
     let mut line: String = characters.by_ref().take(limit).collect();
     if characters.next().is_some() {
         line.push('…');
     }
     line
+}
+
+/// Whether a character shows nothing by itself, or turns the direction of writing.
+pub fn is_unseen(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
+}
+
+/// Lines of which none begins with a command to the runner of a continuous integration: `::` or `##[`, with any spaces before it.
+pub fn no_commands(text: &str) -> String {
+    let part = |line: &str| {
+        let begun = line.trim_start();
+        let indent = &line[..line.len() - begun.len()];
+        match begun.chars().next() {
+            Some(first) if begun.starts_with("::") || begun.starts_with("##[") => format!("{indent}{first} {}", &begun[1..]),
+            _ => line.to_owned(),
+        }
+    };
+    text.split_inclusive('\n').map(part).collect()
 }
 
 /// Length of the escape sequence at the start of `bytes`, at least 1. An unfinished one ends at the line's end, so that a stray
@@ -94,5 +124,21 @@ mod tests {
         ] {
             assert_eq!(plain(bytes), text, "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn a_line_holds_nothing_unseen_and_ends_where_it_should() {
+        assert_eq!(plain_line("a\tb\r\nc\u{2028}d", 100), "a b  c d");
+        assert_eq!(plain_line("g\u{202e}a\u{200b}t\u{ad}e\u{e0041}\u{feff}", 100), "gate");
+        assert_eq!(plain_line("abcdef", 3), "abc…");
+        assert_eq!(plain_line("abc", 3), "abc");
+    }
+
+    #[test]
+    fn no_line_commands_a_runner() {
+        assert_eq!(
+            no_commands("::error::x\n  ::set-env y\n##[group]z\na::b\n# c\n::"),
+            ": :error::x\n  : :set-env y\n# #[group]z\na::b\n# c\n: :"
+        );
     }
 }

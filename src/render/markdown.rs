@@ -1,8 +1,8 @@
 //! Markdown, for job summaries and pull requests.
 
-use super::words::{COLUMNS, by_gravity, headline, measured, row, short};
+use super::words::{COLUMNS, by_gravity, headline, kind, measured, row};
 use super::{Canvas, Format};
-use crate::model::record::Record;
+use crate::model::record::{Record, short};
 use crate::model::text::plain_line;
 
 /// Markdown.
@@ -17,35 +17,28 @@ const LINE_MAX: usize = 2000;
 
 fn render(record: &Record, _: Canvas) -> serde_json::Result<String> {
     let judgement = &record.judgement;
-    let mut out = format!("**gate {}: {}**\n\n", record.kind, escape(&headline(record)));
+    let mut out = format!("**gate {}: {}**\n\n", escape(&kind(record)), escape(&headline(record)));
     out.push_str(&line(COLUMNS.map(str::to_owned)));
     out.push_str(&line(COLUMNS.map(|_| "---".to_owned())));
-    for ruling in by_gravity(record) {
+    let rulings = by_gravity(record);
+    for ruling in &rulings {
         out.push_str(&line(row(ruling).map(|cell| escape(&cell))));
     }
-    for ruling in by_gravity(record) {
-        out.push_str(&format!("\n{}\nNext: {}\n", escape(&ruling.because), escape(&ruling.next)));
-        for warning in &ruling.warnings {
-            out.push_str(&format!("\n- warning: {}\n", escape(warning)));
-        }
+    out.push('\n');
+    // Foreign text never begins a line: there it could be a command to a bot, or a list, or a heading.
+    let mut item = |label: &str, text: &str| out.push_str(&format!("- {label}: {}\n", escape(text)));
+    for ruling in rulings {
+        item("why", &ruling.because);
+        item("next", &ruling.next);
+        ruling.warnings.iter().for_each(|warning| item("warning", warning));
     }
-    for (label, texts) in [("banner", &record.context.banners), ("warning", &judgement.warnings)] {
-        for text in texts {
-            out.push_str(&format!("\n- {label}: {}\n", escape(text)));
-        }
-    }
-    let worth = escape(&judgement.disposition_because.join("; "));
-    out.push_str(&format!(
-        "\n- measured: {}\n- worth: {}, because {worth}\n",
-        measured(record),
-        escape(judgement.disposition.word())
-    ));
-    out.push_str(&format!(
-        "- record: {}, plan {}\n\n",
-        short(&record.seal),
-        short(&record.plan.digest)
-    ));
-    out.push_str(&format!("Again: {}\n", code(&record.context.command)));
+    record.context.banners.iter().for_each(|banner| item("banner", banner));
+    judgement.warnings.iter().for_each(|warning| item("warning", warning));
+    item("measured", &measured(record));
+    let facts = judgement.disposition_because.join("; ");
+    item("worth", &format!("{}, because {facts}", judgement.disposition));
+    item("record", &format!("{}, plan {}", short(&record.seal), short(&record.plan.digest)));
+    out.push_str(&format!("\nAgain: {}\n", code(&record.context.command)));
     Ok(out)
 }
 
@@ -53,18 +46,29 @@ fn line(cells: [String; 8]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// Foreign text as inert text: no control characters, no markup, no link, no mention.
+/// Keeps what stands before it from joining what stands behind it, and is not seen.
+const JOINER: &str = "&#8288;";
+
+/// Foreign text as inert text: no control characters, no markup, no link, no mention, no reference.
 fn escape(text: &str) -> String {
     let mut out = String::new();
     for character in plain_line(text, LINE_MAX).chars() {
+        let after = |word: &str| {
+            out.len() >= word.len()
+                && out.is_char_boundary(out.len() - word.len())
+                && out[out.len() - word.len()..].eq_ignore_ascii_case(word)
+        };
         match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            // An entity keeps a mention, an issue reference or a bare link from forming, where a backslash would not.
-            '@' => out.push_str("&#64;"),
-            '#' => out.push_str("&#35;"),
+            // Mentions and references are found in the finished page, where an entity is its character again.
+            '@' => out.push_str(&format!("&#64;{JOINER}")),
+            '#' => out.push_str(&format!("&#35;{JOINER}")),
+            '-' if after("gh") => out.push_str(&format!("{JOINER}-")),
+            // Bare links are found in the text as it stands here.
             ':' => out.push_str("&#58;"),
+            '.' if after("www") => out.push_str("&#46;"),
             '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '!' | '|' | '~' | '$' => {
                 out.push('\\');
                 out.push(character);

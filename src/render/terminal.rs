@@ -1,12 +1,12 @@
 //! For people at a terminal.
 
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
-use super::words::{COLUMNS, by_gravity, headline, measured, row, short};
+use super::words::{COLUMNS, by_gravity, headline, kind, measured, row};
 use super::{Canvas, Format};
 use crate::model::judgement::Outcome;
-use crate::model::record::Record;
-use crate::model::text::plain_line;
+use crate::model::record::{Record, short};
+use crate::model::text::{no_commands, plain_line};
 
 /// Plain text with a table.
 pub const FORMAT: Format = Format {
@@ -17,10 +17,12 @@ pub const FORMAT: Format = Format {
 
 /// Longest line of foreign text.
 const LINE_MAX: usize = 2000;
+/// Columns that a cell has beside its text.
+const CELL_PADDING: u16 = 2;
 
 fn render(record: &Record, canvas: Canvas) -> serde_json::Result<String> {
     let judgement = &record.judgement;
-    let mut out = format!("gate {}: {}\n\n", record.kind, paint(&headline(record), judgement.outcome, canvas));
+    let mut out = format!("gate {}: {}\n\n", kind(record), paint(&headline(record), judgement.outcome, canvas));
     out.push_str(&table(record, canvas));
     for ruling in by_gravity(record) {
         let mut line = |label: &str, text: &str| out.push_str(&format!("{label}{}\n", plain_line(text, LINE_MAX)));
@@ -44,7 +46,7 @@ fn render(record: &Record, canvas: Canvas) -> serde_json::Result<String> {
     ));
     out.push_str(&format!("record: {}, plan {}\n", short(&record.seal), short(&record.plan.digest)));
     out.push_str(&format!("again: {}\n", plain_line(&record.context.command, 100_000)));
-    Ok(out)
+    Ok(no_commands(&out))
 }
 
 fn table(record: &Record, canvas: Canvas) -> String {
@@ -59,6 +61,16 @@ fn table(record: &Record, canvas: Canvas) -> String {
     }
     for ruling in by_gravity(record) {
         table.add_row(row(ruling));
+    }
+    // A verdict is one word, and a word is not broken.
+    let longest = record
+        .judgement
+        .verdicts
+        .iter()
+        .map(|ruling| ruling.verdict.word().len() as u16)
+        .max();
+    if let (Some(longest), Some(column)) = (longest, table.column_mut(COLUMNS.len() - 1)) {
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(longest + CELL_PADDING)));
     }
     let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned() + "\n").collect();
     lines.concat()

@@ -1,7 +1,7 @@
 //! What the formats for people say alike.
 
-use crate::model::judgement::{Outcome, Range, Ruling};
-use crate::model::number::{difference, figure, interval, size};
+use crate::model::judgement::{Range, Ruling, Verdict};
+use crate::model::number::{self, figure, size};
 use crate::model::record::Record;
 use crate::model::text::plain_line;
 
@@ -23,32 +23,52 @@ pub const COLUMNS: [&str; 8] = [
 /// One row of the table of verdicts.
 pub fn row(ruling: &Ruling) -> [String; 8] {
     let unit = plain_line(&ruling.unit, NAME_MAX);
-    let name = match ruling.cell.fixture.as_str() {
-        "" => plain_line(&ruling.metric, NAME_MAX),
-        fixture => format!("{} / {}", plain_line(fixture, NAME_MAX), plain_line(&ruling.metric, NAME_MAX)),
-    };
-    let gain = match (ruling.estimate, ruling.interval) {
-        (Some(estimate), Some(ends)) => format!(
-            "{} {}",
-            difference(estimate, ruling.scale, &unit),
-            interval(ends, ruling.scale, &unit)
-        ),
-        (Some(estimate), None) => difference(estimate, ruling.scale, &unit),
-        (None, _) => "not measured".to_owned(),
-    };
     let smallest = ruling
         .smallest_detectable
         .map_or_else(|| "-".to_owned(), |smallest| size(smallest, ruling.scale, &unit));
     [
-        name,
+        subject(ruling),
         range(ruling.base, &unit),
         range(ruling.candidate, &unit),
-        gain,
+        gain(ruling, &unit),
         size(ruling.tolerance, ruling.scale, &unit),
         ruling.blocks.to_string(),
         smallest,
-        ruling.verdict.to_string(),
+        verdict(ruling),
     ]
+}
+
+/// `q4-7b / tg128`; with its rule where that is not the usual one.
+fn subject(ruling: &Ruling) -> String {
+    let [fixture, metric, rule] = [&ruling.cell.fixture, &ruling.metric, &ruling.rule].map(|name| plain_line(name, NAME_MAX));
+    let name = if fixture.is_empty() {
+        metric
+    } else {
+        format!("{fixture} / {metric}")
+    };
+    if rule == "hold" { name } else { format!("{name}, {rule}") }
+}
+
+/// The gain with its interval; `-` where there are figures but no estimate.
+fn gain(ruling: &Ruling, unit: &str) -> String {
+    let Some(estimate) = ruling.estimate else {
+        let measured = ruling.base.is_some() || ruling.candidate.is_some();
+        return if measured { "-" } else { "not measured" }.to_owned();
+    };
+    match number::gain(estimate, ruling.interval, ruling.tolerance, ruling.scale, unit) {
+        (estimate, Some(interval)) => format!("{estimate} {interval}"),
+        (estimate, None) => estimate,
+    }
+}
+
+/// The verdict's word; marked where nothing depends on it.
+fn verdict(ruling: &Ruling) -> String {
+    let word = ruling.verdict.word();
+    if ruling.required {
+        word.to_owned()
+    } else {
+        format!("{word} (advisory)")
+    }
 }
 
 fn range(range: Option<Range>, unit: &str) -> String {
@@ -58,31 +78,29 @@ fn range(range: Option<Range>, unit: &str) -> String {
     )
 }
 
-/// The record's answer in one line.
+/// The record's answer in one line: its outcome and the verdicts that made it.
 pub fn headline(record: &Record) -> String {
     let judgement = &record.judgement;
-    let cancelled = record
-        .cancelled
-        .as_ref()
-        .map(|signal| format!(", cancelled by {signal}"))
-        .unwrap_or_default();
-    let words: Vec<String> = match judgement.outcome {
-        Outcome::Pass => Vec::new(),
-        outcome => judgement
-            .verdicts
-            .iter()
-            .filter(|ruling| ruling.outcome == outcome)
-            .map(|ruling| ruling.verdict.to_string())
-            .collect(),
-    };
-    let mut words: Vec<String> = words.into_iter().map(|word| word.replace('_', " ")).collect();
-    words.dedup();
-    let why = if words.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", words.join(", "))
-    };
-    format!("{}{why}{cancelled}", judgement.outcome)
+    let mut words: Vec<String> = Vec::new();
+    for ruling in judgement
+        .verdicts
+        .iter()
+        .filter(|ruling| ruling.required && ruling.outcome == judgement.outcome)
+    {
+        let word = ruling.verdict.word().replace('_', " ");
+        let says_more = word != judgement.outcome.word() && ruling.verdict != Verdict::NoRegression;
+        if says_more && !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    let mut line = judgement.outcome.to_string();
+    if !words.is_empty() {
+        line.push_str(&format!(": {}", words.join(", ")));
+    }
+    if let Some(signal) = &record.cancelled {
+        line.push_str(&format!(", cancelled by {}", plain_line(signal, NAME_MAX)));
+    }
+    line
 }
 
 /// How many processes ran, and how.
@@ -91,8 +109,11 @@ pub fn measured(record: &Record) -> String {
     let warmups = samples.iter().filter(|sample| sample.warmup).count();
     let failed = samples.iter().filter(|sample| sample.failed.is_some()).count();
     let void = samples.iter().filter(|sample| sample.void.is_some()).count();
-    let mut text = format!("{} fresh processes, {warmups} of them warm-up", samples.len());
-    for (count, word) in [(failed, "failed"), (void, "void")] {
+    let mut text = match samples.len() {
+        1 => "1 fresh process".to_owned(),
+        many => format!("{many} fresh processes"),
+    };
+    for (count, word) in [(warmups, "of them warm-up"), (failed, "failed"), (void, "void")] {
         if count > 0 {
             text.push_str(&format!(", {count} {word}"));
         }
@@ -100,14 +121,14 @@ pub fn measured(record: &Record) -> String {
     text
 }
 
-/// The rulings, gravest first.
+/// The rulings, gravest first; what is required comes before what is advisory.
 pub fn by_gravity(record: &Record) -> Vec<&Ruling> {
     let mut rulings: Vec<&Ruling> = record.judgement.verdicts.iter().collect();
-    rulings.sort_by_key(|ruling| std::cmp::Reverse(ruling.outcome));
+    rulings.sort_by_key(|ruling| std::cmp::Reverse((ruling.required, ruling.outcome)));
     rulings
 }
 
-/// The first hex digits of a seal.
-pub fn short(seal: &str) -> &str {
-    seal.strip_prefix("b3:").and_then(|hex| hex.get(..12)).unwrap_or(seal)
+/// What kind of record it is.
+pub fn kind(record: &Record) -> String {
+    plain_line(&record.kind, NAME_MAX)
 }

@@ -51,3 +51,8 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
+
+/// Stands still until the process that started this one lets go of its standard input, be it by failing.
+pub fn until_let_go() {
+    let _ended = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+}

@@ -20,8 +20,8 @@ fn sessions(cap: usize, count: usize) -> Vec<Vec<Block>> {
         let effect = rng.random_range(-0.03..0.05);
         let block = |index: usize| {
             let orientation = Order::ThueMorse.orientation(index as u32);
-            let slots = orientation.arms().map(|arm| arm == Arm::B);
-            let mut value = |slot: usize| sd * rng.sample::<f64, _>(StandardNormal) + if slots[slot] { effect } else { 0.0 };
+            let arms = orientation.arms();
+            let mut value = |slot: usize| sd * rng.sample::<f64, _>(StandardNormal) + if arms[slot] == Arm::B { effect } else { 0.0 };
             Block {
                 orientation,
                 y: std::array::from_fn(&mut value),
@@ -35,9 +35,9 @@ fn sessions(cap: usize, count: usize) -> Vec<Vec<Block>> {
 /// The same blocks with each response replaced by `change(run, response, whether the candidate ran)`.
 pub fn mapped(blocks: &[Block], mut change: impl FnMut(usize, f64, bool) -> f64) -> Vec<Block> {
     let turn = |(index, block): (usize, &Block)| {
-        let slots = block.orientation.arms().map(|arm| arm == Arm::B);
+        let arms = block.orientation.arms();
         Block {
-            y: std::array::from_fn(|slot| change(4 * index + slot, block.y[slot], slots[slot])),
+            y: std::array::from_fn(|slot| change(4 * index + slot, block.y[slot], arms[slot] == Arm::B)),
             ..*block
         }
     };
@@ -115,6 +115,7 @@ fn other(orientation: Orientation) -> Orientation {
     match orientation {
         Orientation::Abba => Orientation::Baab,
         Orientation::Baab => Orientation::Abba,
+        Orientation::B => Orientation::B,
     }
 }
 

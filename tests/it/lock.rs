@@ -9,7 +9,7 @@ use gate::edge::lock::{DeviceLock, Holder, LockError, LockRequest};
 use gate::edge::process::Interrupts;
 use rustix::process::{Signal, geteuid, getpid, kill_process};
 
-use crate::alone::{again, alone, is_alone, until};
+use crate::alone::{again, alone, is_alone, until, until_let_go};
 
 fn lock(dir: &Path, wait: Duration) -> Result<DeviceLock, LockError> {
     let request = LockRequest {
@@ -125,12 +125,15 @@ fn a_killed_holder_lets_go() {
     const NAME: &str = "lock::a_killed_holder_lets_go";
     if is_alone(NAME) {
         let dir = std::env::var_os("GATE_TEST_DIR").expect("given by the process above");
-        let _held = lock(Path::new(&dir), Duration::ZERO).expect("nobody holds it");
-        std::thread::sleep(Duration::from_secs(600));
+        // The process above looks by trying, which holds it for a moment.
+        let _held = lock(Path::new(&dir), Duration::from_secs(30)).expect("nobody keeps it");
+        until_let_go();
+        return;
     }
     let dir = folder();
     let mut holder = again(NAME, &[])
         .env("GATE_TEST_DIR", dir.path())
+        .stdin(Stdio::piped())
         .spawn()
         .expect("the tests can start themselves");
     until(
@@ -194,7 +197,7 @@ fn only_a_regular_file_of_one_name_is_written_to() {
     assert!(matches!(missing, LockError::File(..)), "{missing:?}");
 }
 
-/// Takes the lock as another user and answers `held` or `got` in the note; with `got` it holds on until killed.
+/// Takes the lock as another user and answers `held` or `got` in the note; with `got` it holds on.
 fn as_nobody(test: &str, dir: &Path) -> std::process::Child {
     let own = std::env::current_exe().expect("the tests have a file");
     let copy = dir.join("tests");
@@ -209,6 +212,7 @@ fn as_nobody(test: &str, dir: &Path) -> std::process::Child {
         .args([test, "--exact", "--nocapture"])
         .env("GATE_TEST_ALONE", test)
         .env("GATE_TEST_DIR", dir)
+        .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
         .expect("setpriv is part of util-linux")
@@ -223,7 +227,7 @@ fn two_users_share_a_lock_in_a_sticky_folder() {
         match lock(dir, Duration::ZERO) {
             Ok(_held) => {
                 std::fs::write(dir.join("got"), "").expect("the folder is open to all");
-                std::thread::sleep(Duration::from_secs(600));
+                until_let_go();
             }
             Err(LockError::Held(_, holder)) => {
                 std::fs::write(dir.join("held"), holder.map_or(0, |h| h.pid).to_string()).expect("the folder is open to all");

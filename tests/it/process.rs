@@ -297,7 +297,12 @@ fn memory_and_cpu_are_those_of_each_child() {
         "the small child shows the big one's {}",
         small.peak_rss_bytes
     );
-    assert!(small.peak_rss_floor_bytes < 100 << 20, "{}", small.peak_rss_floor_bytes);
+    assert!(
+        small.peak_rss_bytes + (1 << 20) >= small.peak_rss_floor_bytes,
+        "{} < {}",
+        small.peak_rss_bytes,
+        small.peak_rss_floor_bytes
+    );
     assert!(big.cpu_s > 0.05, "{}", big.cpu_s);
     assert!(
         small.wall_s >= 0.3 && small.cpu_s < small.wall_s,

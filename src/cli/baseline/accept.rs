@@ -78,7 +78,7 @@ impl Accept {
             ));
             return Ok(exit::VIOLATION.code);
         }
-        if let Err(why) = crate::cli::ledger::again(&record) {
+        if let Err(why) = crate::cli::ledger::again(&value, &record) {
             say(&format!("gate: violation: {why}"));
             return Ok(exit::VIOLATION.code);
         }

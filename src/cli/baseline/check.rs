@@ -95,7 +95,7 @@ fn read(bytes: &[u8], record: &str) -> Result<Record, String> {
     if value["version"].as_u64().is_none_or(|version| version > u64::from(VERSION)) {
         return Err(format!("not in record format {VERSION} or older"));
     }
-    let found: Record = serde_json::from_value(value).map_err(|error| format!("damaged: {error}"))?;
-    crate::cli::ledger::again(&found)?;
+    let found: Record = serde_json::from_value(value.clone()).map_err(|error| format!("damaged: {error}"))?;
+    crate::cli::ledger::again(&value, &found)?;
     Ok(found)
 }

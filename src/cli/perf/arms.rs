@@ -1,232 +1,143 @@
-//! From two command lines to two runnable arms: the files that run, their digests, the environment, the identity.
+//! Two runnable arms: what runs, its digests, the environment. Here from two command lines; from trees in `trees`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::declare::Declared;
+use super::identity::device_variable;
+use crate::edge::arms::Made;
 use crate::edge::digest::DigestCache;
-use crate::edge::environment::{self, Scrubbed};
+use crate::edge::environment::{self, Scrubbed, Variables};
 use crate::edge::measure::{Command, Stamp};
 use crate::edge::session::Header;
-use crate::edge::{clock, files, git, host, process};
-use crate::model::host::Host;
-use crate::model::identity::{ArmIdentity, Artifact, Facts, Identity, Unknown, none};
-use crate::model::plan::Plan;
-use crate::model::record::{Base, Context, digest};
-use crate::model::sample::{Arm, PerArm};
-
-/// Variables that select a device: recorded set or unset.
-const DEVICE_VARIABLES: [&str; 4] = [
-    "CUDA_VISIBLE_DEVICES",
-    "GPU_DEVICE_ORDINAL",
-    "HIP_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-];
+use crate::edge::{files, git, process};
+use crate::model::gate::declaration::Series;
+use crate::model::identity::{Artifact, Facts, Source, none};
+use crate::model::sample::{Arm, Cell, PerArm};
 
 /// Two runnable arms.
 pub struct Arms {
-    /// What runs.
-    pub commands: PerArm<Command>,
+    /// What each arm runs on each fixture.
+    pub commands: BTreeMap<(Cell, Arm), Command>,
+    /// What must not change while the session runs.
+    pub files: Vec<Stamp>,
     /// The profiler in the environment, if there is one.
     pub profiler: Option<String>,
-    artifacts: PerArm<Vec<Artifact>>,
-    removed: Vec<String>,
+    /// What each arm runs, digested.
+    pub artifacts: PerArm<Vec<Artifact>>,
+    /// The version-control state behind each arm, or why it is not known.
+    pub sources: PerArm<Result<Source, String>>,
+    /// The model of each fixture.
+    pub model: Facts,
+    /// The prompt of each fixture.
+    pub prompt: Facts,
+    /// Names of variables that are withheld from the processes.
+    pub removed: Vec<String>,
+    /// Variables that are recorded set or unset.
+    pub recorded: Facts,
+    /// The trees that the arms run in; they go when this does.
+    pub trees: Vec<Made>,
 }
 
 impl Arms {
-    /// Finds both arms' programs and digests what runs.
+    /// Finds the programs of two command lines and digests what runs.
     ///
     /// # Errors
     /// Names the arm whose program cannot be found or read.
     pub fn find(declared: &Declared, digests: &Path) -> Result<Self> {
-        let environment = children_environment(&declared.env, &declared.pass_env);
-        Self::with(&declared.plan, environment, digests)
-    }
-
-    /// Finds the arms of a session again, as long as nothing that runs has changed since; of a finished one nothing is looked at.
-    ///
-    /// # Errors
-    /// Names what changed.
-    pub fn again(header: &Header, digests: &Path, finished: bool) -> Result<Self> {
-        if finished {
-            let none = PerArm::default();
-            return Ok(Self {
-                commands: PerArm::default(),
-                profiler: None,
-                artifacts: none,
-                removed: Vec::new(),
-            });
+        let mut environment = environment::of_children(&declared.pass_env);
+        for (name, value) in &declared.env {
+            set(&mut environment.kept, name, value);
         }
-        let set = header.identity.config.get("env").and_then(Value::as_object).into_iter().flatten();
-        let env: Vec<(String, String)> = set
-            .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
-            .collect();
-        let passed = header
-            .identity
-            .config
-            .get("pass_env")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        let pass_env: Vec<String> = passed.filter_map(|name| Some(name.as_str()?.to_owned())).collect();
-        if let Some(unset) = pass_env.iter().find(|name| !environment::is_set(name)) {
-            bail!("--pass-env: {unset} is not set");
-        }
-        let arms = Self::with(&header.plan, children_environment(&env, &pass_env), digests)?;
-        for arm in Arm::BOTH {
-            let (was, is) = (&header.identity.arms.of(arm).artifacts, arms.artifacts.of(arm));
-            let changed = is
-                .iter()
-                .find(|artifact| !was.contains(artifact))
-                .or_else(|| was.iter().find(|artifact| !is.contains(artifact)));
-            if let Some(artifact) = changed {
-                bail!("the {} of arm {arm} changed: {}", artifact.role, artifact.path);
-            }
-        }
-        Ok(arms)
-    }
-
-    fn with(plan: &Plan, environment: Scrubbed, digests: &Path) -> Result<Self> {
-        let cwd = Path::new(&plan.cwd);
+        let cwd = Path::new(&declared.plan.cwd);
         let mut cache = DigestCache::open(digests);
-        let mut arm = |arm: Arm| {
+        let series: Vec<Series> = declared.series.clone();
+        let mut commands = BTreeMap::new();
+        let mut stamps = Vec::new();
+        let mut artifacts = PerArm::<Vec<Artifact>>::default();
+        for arm in Arm::BOTH {
             let option = if arm == Arm::A { "--a" } else { "--b" };
-            found(plan.commands.of(arm), cwd, &environment, &mut cache).with_context(|| format!("{option}: arm {arm}"))
-        };
-        let (a, b) = (arm(Arm::A)?, arm(Arm::B)?);
+            let runs = found(declared.plan.commands.of(arm), cwd, &environment, &mut cache);
+            let runs = runs.with_context(|| format!("{option}: arm {arm}"))?;
+            stamps.extend(runs.stamps);
+            *artifacts.of_mut(arm) = runs.artifacts;
+            let command = Command {
+                program: runs.program,
+                args: declared.plan.commands.of(arm).iter().skip(1).cloned().collect(),
+                env: environment.kept.clone(),
+                cwd: cwd.to_owned(),
+                series: series.clone(),
+                private: None,
+            };
+            commands.insert((Cell::default(), arm), command);
+        }
         // A cache that cannot be kept costs time on the next run and nothing else.
         let _kept = cache.save();
-        let profiler = environment::profiler(&environment.kept);
-        let mut commands = PerArm { a: a.0, b: b.0 };
-        let mut both = [std::mem::take(&mut commands.a.env), std::mem::take(&mut commands.b.env)];
-        environment::equalise(&mut both);
-        [commands.a.env, commands.b.env] = both;
+        let source = git::source(cwd);
         Ok(Self {
             commands,
-            profiler,
-            artifacts: PerArm { a: a.1, b: b.1 },
-            removed: environment.removed,
-        })
-    }
-
-    /// The session's first line: everything that is known before a process runs.
-    ///
-    /// # Errors
-    /// When the declaration cannot be written as JSON.
-    pub fn header(&self, declared: Declared) -> Result<Header> {
-        let Declared {
-            gate,
-            plan,
-            env,
-            pass_env,
-            command,
-        } = declared;
-        let at = clock::now();
-        let identity = self.identity(&plan, &env, &pass_env);
-        let context = Context {
-            base: Base {
-                commit: None,
-                why: "the command of --a".to_owned(),
-            },
-            attempt: 1,
-            band: Vec::new(),
-            waivers: Vec::new(),
-            banners: Vec::new(),
-            baseline: None,
-            command,
-        };
-        // The name must be new: time to the microsecond, process number, and what is compared.
-        let salt = format!("{at} {} {}", std::process::id(), gate.digest);
-        let stamp: String = at.chars().filter(char::is_ascii_alphanumeric).take(15).collect();
-        let id = format!(
-            "{}-{}",
-            stamp.to_lowercase(),
-            digest(salt.as_bytes()).trim_start_matches("b3:").get(..6).unwrap_or_default()
-        );
-        let version = crate::edge::session::VERSION;
-        Ok(Header {
-            version,
-            id,
-            at,
-            gate,
-            plan,
-            identity,
-            host: Host::default(),
-            context,
-        })
-    }
-
-    fn identity(&self, plan: &Plan, env: &[(String, String)], pass_env: &[String]) -> Identity {
-        let machine = host::read(Path::new("/"));
-        let mut missing = machine.missing;
-        let source = git::source(Path::new(&plan.cwd))
-            .map_err(|why| {
-                missing.push(Unknown {
-                    field: "source".to_owned(),
-                    why,
-                })
-            })
-            .ok();
-        let arm = |arm: Arm| ArmIdentity {
-            source: source.clone(),
-            artifacts: self.artifacts.of(arm).clone(),
-        };
-        let devices: serde_json::Map<String, Value> = DEVICE_VARIABLES
-            .iter()
-            .map(|name| ((*name).to_owned(), environment::value(name).map_or(Value::Null, Value::from)))
-            .collect();
-        let env: serde_json::Map<String, Value> = env.iter().map(|(name, value)| (name.clone(), Value::from(value.clone()))).collect();
-        let config = [
-            ("cwd", json!(plan.cwd)),
-            ("env", Value::Object(env)),
-            ("pass_env", json!(pass_env)),
-            ("removed_env", json!(self.removed)),
-            ("devices", Value::Object(devices)),
-        ];
-        let policy = [
-            ("process", json!("fresh")),
-            ("warmup_runs", json!(plan.warmup_runs)),
-            ("order", json!(plan.order)),
-            ("max_blocks", json!(plan.max_blocks)),
-        ];
-        let facts = |pairs: &[(&str, Value)]| {
-            pairs
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), value.clone()))
-                .collect::<Facts>()
-        };
-        Identity {
-            arms: PerArm {
-                a: arm(Arm::A),
-                b: arm(Arm::B),
+            files: stamps,
+            profiler: environment::profiler(&environment.kept),
+            artifacts,
+            sources: PerArm {
+                a: source.clone(),
+                b: source,
             },
             model: none(),
             prompt: none(),
-            gpu: machine.gpu,
-            config: facts(&config),
-            policy: facts(&policy),
-            machine: machine.machine,
-            missing,
+            removed: environment.removed,
+            recorded: Facts::new(),
+            trees: Vec::new(),
+        })
+    }
+
+    /// Refuses to go on with a session where what runs is not what it was.
+    ///
+    /// # Errors
+    /// Names what changed.
+    pub fn check_same(&self, header: &Header) -> Result<()> {
+        let before = header.identity.config.get("devices").cloned().unwrap_or_default();
+        if let Value::Object(before) = &before
+            && let Some((name, was)) = before.iter().find(|(name, was)| device_variable(name) != **was)
+        {
+            bail!("{name} changed: was {was}, is {}", device_variable(name));
         }
+        for arm in Arm::BOTH {
+            let (was, is) = (&header.identity.arms.of(arm).artifacts, self.artifacts.of(arm));
+            let gone = || was.iter().find(|artifact| !is.contains(artifact));
+            if let Some(artifact) = is.iter().find(|artifact| !was.contains(artifact)).or_else(gone) {
+                bail!("the {} of arm {arm} changed: {}", artifact.role, artifact.path);
+            }
+        }
+        Ok(())
     }
 }
 
-/// What a measured process may see: this process's variables without what is withheld, and what was declared.
-fn children_environment(env: &[(String, String)], pass_env: &[String]) -> Scrubbed {
-    let mut scrubbed = environment::of_children(pass_env);
-    for (name, value) in env {
-        scrubbed.kept.retain(|(other, _)| other != name.as_str());
-        scrubbed.kept.push((OsString::from(name), OsString::from(value)));
-    }
-    scrubbed
+/// Sets a variable, whatever it was before.
+pub fn set(variables: &mut Variables, name: &str, value: &str) {
+    variables.retain(|(other, _)| other != name);
+    variables.push((OsString::from(name), OsString::from(value)));
 }
 
-/// One arm's program with what else runs, and the digests of all of it.
-fn found(words: &[String], cwd: &Path, environment: &Scrubbed, cache: &mut DigestCache) -> Result<(Command, Vec<Artifact>)> {
+/// What one command line runs.
+pub struct Runs {
+    /// The executable file.
+    pub program: PathBuf,
+    /// It, its interpreter and its script, digested.
+    pub artifacts: Vec<Artifact>,
+    /// The same files as they are now.
+    pub stamps: Vec<Stamp>,
+}
+
+/// One command's program with what else runs, and the digests of all of it.
+///
+/// # Errors
+/// When the program cannot be found or read.
+pub fn found(words: &[String], cwd: &Path, environment: &Scrubbed, cache: &mut DigestCache) -> Result<Runs> {
     let (program, args) = words.split_first().ok_or_else(|| anyhow!("the command is empty"))?;
     let path = environment
         .kept
@@ -244,32 +155,21 @@ fn found(words: &[String], cwd: &Path, environment: &Scrubbed, cache: &mut Diges
     let script = args.iter().find(|arg| !arg.starts_with('-') && files::is_regular(&cwd.join(arg)));
     runs.extend(script.map(|script| ("script", cwd.join(script))));
     let mut seen = BTreeSet::new();
-    let mut artifacts = Vec::new();
-    let mut stamps = Vec::new();
+    let (mut artifacts, mut stamps) = (Vec::new(), Vec::new());
     for (role, path) in runs.into_iter().filter(|(_, path)| seen.insert(path.clone())) {
-        artifacts.push(artifact(role, &path, cache)?);
+        let digests = cache.digests(&path).with_context(|| format!("cannot digest {}", path.display()))?;
+        artifacts.push(Artifact {
+            role: role.to_owned(),
+            path: path.to_string_lossy().into_owned(),
+            bytes: digests.bytes,
+            md5: digests.md5,
+            blake3: digests.blake3,
+        });
         stamps.push(Stamp::of(path)?);
     }
-    let args = args.iter().map(OsString::from).collect();
-    Ok((
-        Command {
-            program,
-            args,
-            env: environment.kept.clone(),
-            files: stamps,
-        },
+    Ok(Runs {
+        program,
         artifacts,
-    ))
-}
-
-fn artifact(role: &str, path: &Path, cache: &mut DigestCache) -> Result<Artifact> {
-    let digests = cache.digests(path).with_context(|| format!("cannot digest {}", path.display()))?;
-    let path = path.to_string_lossy().into_owned();
-    Ok(Artifact {
-        role: role.to_owned(),
-        path,
-        bytes: digests.bytes,
-        md5: digests.md5,
-        blake3: digests.blake3,
+        stamps,
     })
 }

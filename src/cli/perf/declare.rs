@@ -1,9 +1,11 @@
 //! From options to a declaration: a gate, a plan, and what the children's environment shall be. No process runs here.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
+use serde_json::Value;
 
 use super::Perf;
 use crate::adapter;
@@ -12,10 +14,11 @@ use crate::edge::environment;
 use crate::edge::measure::PROCESS_METRICS;
 use crate::edge::session::Header;
 use crate::judge::crossover;
+use crate::model::gate::declaration::{Reduce, Series};
 use crate::model::gate::{Against, Gate, Rule};
 use crate::model::metric::{Better, Metric, Role};
-use crate::model::plan::{Objective, Order, Plan};
-use crate::model::record::digest;
+use crate::model::plan::{Objective, Order, Orientation, Plan};
+use crate::model::record::{Base, Context, digest};
 use crate::model::sample::{Cell, PerArm};
 use crate::model::unit::Unit;
 
@@ -29,8 +32,36 @@ pub struct Declared {
     pub env: Vec<(String, String)>,
     /// Variables handed on although they are withheld otherwise.
     pub pass_env: Vec<String>,
-    /// The command that repeats the measurement.
-    pub command: String,
+    /// What is read of the output.
+    pub series: Vec<Series>,
+    /// What surrounds the comparison.
+    pub context: Context,
+}
+
+impl Declared {
+    /// What a session's options had declared.
+    ///
+    /// # Errors
+    /// When a variable that was handed on is not set now.
+    pub fn of(header: &Header) -> Result<Self> {
+        let config = |name: &str| header.identity.config.get(name);
+        let env = config("env").and_then(Value::as_object).into_iter().flatten();
+        let pass_env = config("pass_env").and_then(Value::as_array).into_iter().flatten();
+        let pass_env: Vec<String> = pass_env.filter_map(|name| Some(name.as_str()?.to_owned())).collect();
+        if let Some(unset) = pass_env.iter().find(|name| !environment::is_set(name)) {
+            bail!("--pass-env: {unset} is not set");
+        }
+        Ok(Self {
+            gate: header.gate.clone(),
+            plan: header.plan.clone(),
+            env: env
+                .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
+                .collect(),
+            pass_env,
+            series: header.gate.metrics.iter().map(series_of).collect(),
+            context: header.context.clone(),
+        })
+    }
 }
 
 /// Reads a declaration off the options.
@@ -66,6 +97,8 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         complete: ["source", "artifacts", "model", "prompt", "config", "policy"]
             .map(str::to_owned)
             .to_vec(),
+        equal: ["model", "prompt", "gpu", "config", "policy"].map(str::to_owned).to_vec(),
+        measured: BTreeMap::new(),
     };
     let cap = options.fixed_blocks.unwrap_or(options.max_blocks);
     let mut plan = Plan {
@@ -83,6 +116,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         min_run_cv: 0.0005,
         warmup_runs: options.warmup_runs,
         max_void_blocks: 2,
+        max_attempts: 0,
         timeout_s: options.timeout.as_secs_f64(),
         max_session_s: options.max_session.as_secs_f64(),
         on_inconclusive: options.on_inconclusive.into(),
@@ -92,19 +126,47 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         digest: String::new(),
     };
     cap_at(&mut plan, cap);
+    let series = gate.metrics.iter().map(series_of).collect();
+    let context = Context {
+        base: Base {
+            commit: None,
+            why: "the command of --a".to_owned(),
+        },
+        attempt: 1,
+        band: Vec::new(),
+        waivers: Vec::new(),
+        banners: Vec::new(),
+        baseline: None,
+        unaffected: None,
+        command,
+    };
     Ok(Declared {
         gate,
         plan,
         env: options.env.clone(),
         pass_env: options.pass_env.clone(),
-        command,
+        series,
+        context,
     })
+}
+
+/// A metric that is read under its own name, once a process.
+fn series_of(metric: &Metric) -> Series {
+    Series {
+        from: metric.name.clone(),
+        metric: metric.clone(),
+        reduce: Reduce::Last,
+    }
 }
 
 /// Sets the cap: orientations and looks follow from it.
 pub fn cap_at(plan: &mut Plan, blocks: u32) {
-    plan.blocks = (0..blocks).map(|block| plan.order.orientation(block)).collect();
-    plan.looks = if plan.fixed {
+    let single = plan.sides().len() == 1;
+    let orientation = |block| if single { Orientation::B } else { plan.order.orientation(block) };
+    plan.blocks = (0..blocks).map(orientation).collect();
+    plan.looks = if single {
+        Vec::new()
+    } else if plan.fixed {
         vec![blocks]
     } else {
         crossover::looks(blocks as usize).into_iter().map(|look| look as u32).collect()
@@ -211,12 +273,33 @@ fn command(options: &Perf, a: &str, b: &str) -> String {
     if let Some(folder) = &options.cwd {
         add("--cwd", folder.to_string_lossy().into_owned());
     }
-    shell_words::join(words)
+    words.iter().map(|word| quoted(word)).collect::<Vec<String>>().join(" ")
+}
+
+/// A word as a shell reads it. Control characters stand as escapes: the command is shown on one line, and must survive that.
+fn quoted(word: &str) -> String {
+    if !word.contains(char::is_control) {
+        return shell_words::quote(word).into_owned();
+    }
+    let escaped = word.chars().map(|character| match character {
+        '\n' => "\\n".to_owned(),
+        '\\' | '\'' => format!("\\{character}"),
+        control if control.is_ascii_control() => format!("\\{:03o}", u32::from(control)),
+        control if control.is_control() => format!("\\u{:04x}", u32::from(control)),
+        other => other.to_string(),
+    });
+    format!("$'{}'", escaped.collect::<String>())
+}
+
+/// Variables set for both arms, as the identity records them.
+pub fn env_facts(env: &[(String, String)]) -> Value {
+    env.iter().map(|(name, value)| (name.clone(), Value::from(value.clone()))).collect()
 }
 
 /// Whether a session was started with the same declaration.
 pub fn same(header: &Header, declared: &Declared) -> Result<(), String> {
     let (old, new) = (&header.plan, &declared.plan);
+    let fact = |name: &str| header.identity.config.get(name).cloned().unwrap_or_default();
     let differs = [
         ("--a", old.commands.a != new.commands.a),
         ("--b", old.commands.b != new.commands.b),
@@ -231,8 +314,12 @@ pub fn same(header: &Header, declared: &Declared) -> Result<(), String> {
         ("--warmup-runs", old.warmup_runs != new.warmup_runs),
         ("--timeout", old.timeout_s != new.timeout_s),
         ("--max-session", old.max_session_s != new.max_session_s),
+        ("--on-inconclusive", old.on_inconclusive != new.on_inconclusive),
+        ("--extract", old.extract != new.extract),
         ("--cwd", old.cwd != new.cwd),
-        ("an option", old != new || header.gate != declared.gate),
+        ("--env", fact("env") != env_facts(&declared.env)),
+        ("--pass-env", fact("pass_env") != Value::from(declared.pass_env.clone())),
+        ("an option", old != new || header.gate.rules != declared.gate.rules),
     ];
     match differs.into_iter().find(|(_, differs)| *differs) {
         Some((option, _)) => Err(format!("{option} differs from what the session was started with")),

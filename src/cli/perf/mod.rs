@@ -1,5 +1,6 @@
 mod arms;
 mod declare;
+mod identity;
 mod session;
 
 use std::path::PathBuf;
@@ -8,7 +9,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 
-use super::{answer, canvas, parse, say};
+use session::Device;
+
+use super::{answer, canvas, of_signal, parse, say};
 use crate::edge::session::{Header, Session};
 use crate::edge::{files, git, ledger};
 use crate::exit;
@@ -28,52 +31,52 @@ pub struct Perf {
     #[arg(long, value_name = "CMD", required_unless_present = "resume")]
     b: Option<String>,
     /// A figure to judge: name, better direction, unit; from standard output, or wall_s, cpu_s, peak_rss_bytes [default: wall_s:lower:s]
-    #[arg(long = "metric", value_name = "NAME:higher|lower:UNIT", value_parser = Metric::parse_flag)]
+    #[arg(long = "metric", value_name = "NAME:higher|lower:UNIT", value_parser = Metric::parse_flag, requires = "a")]
     metrics: Vec<Metric>,
     /// How figures are read from standard output
-    #[arg(long, value_name = "ADAPTER", default_value = "key-value")]
+    #[arg(long, value_name = "ADAPTER", default_value = "key-value", requires = "a")]
     extract: String,
     /// The slowdown to catch: relative (2%) or absolute with its unit (0.5ms)
-    #[arg(long, value_name = "SIZE", default_value = "2%", value_parser = Tolerance::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SIZE", default_value = "2%", value_parser = Tolerance::parse, allow_hyphen_values = true, requires = "a")]
     tolerance: Tolerance,
     /// Cap of the session in blocks of four processes, 2 to 28
-    #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u32).range(2..=28))]
+    #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u32).range(2..=28), allow_hyphen_values = true, requires = "a")]
     max_blocks: u32,
     /// Exactly N blocks and one look after the last: for a number to cite
-    #[arg(long, value_name = "N", conflicts_with = "max_blocks", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    #[arg(long, value_name = "N", conflicts_with = "max_blocks", value_parser = clap::value_parser!(u32).range(2..=1000), allow_hyphen_values = true, requires = "a")]
     fixed_blocks: Option<u32>,
     /// How blocks are oriented
-    #[arg(long, value_enum, default_value_t = OrderName::ThueMorse)]
+    #[arg(long, value_enum, default_value_t = OrderName::ThueMorse, requires = "a")]
     order: OrderName,
     /// False alarms where nothing got slower, over all metrics
-    #[arg(long, value_name = "RATE", default_value = "0.01", value_parser = parse::error_rate, allow_hyphen_values = true)]
+    #[arg(long, value_name = "RATE", default_value = "0.01", value_parser = parse::error_rate, allow_hyphen_values = true, requires = "a")]
     alpha: f64,
     /// Missed slowdowns of the tolerance
-    #[arg(long, value_name = "RATE", default_value = "0.05", value_parser = parse::error_rate, allow_hyphen_values = true)]
+    #[arg(long, value_name = "RATE", default_value = "0.05", value_parser = parse::error_rate, allow_hyphen_values = true, requires = "a")]
     beta: f64,
     /// Discarded processes per arm at the start
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100), allow_hyphen_values = true, requires = "a")]
     warmup_runs: u32,
     /// Time limit of one process
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse::duration)]
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse::duration, allow_hyphen_values = true, requires = "a")]
     timeout: Duration,
     /// Length limit of the session; the warm-up's duration decides how many blocks fit
-    #[arg(long, value_name = "TIME", default_value = "45m", value_parser = parse::duration)]
+    #[arg(long, value_name = "TIME", default_value = "45m", value_parser = parse::duration, allow_hyphen_values = true, requires = "a")]
     max_session: Duration,
     /// What an inconclusive answer does: exit 3, or exit 0 with the outcome still inconclusive
-    #[arg(long, value_enum, default_value_t = OnInconclusiveName::Fail)]
+    #[arg(long, value_enum, default_value_t = OnInconclusiveName::Fail, requires = "a")]
     on_inconclusive: OnInconclusiveName,
     /// Set a variable for both arms
-    #[arg(long = "env", value_name = "K=V", value_parser = parse::variable)]
+    #[arg(long = "env", value_name = "K=V", value_parser = parse::variable, requires = "a")]
     env: Vec<(String, String)>,
     /// Hand on a variable that is withheld otherwise: tokens, keys, CI variables
-    #[arg(long = "pass-env", value_name = "NAME", value_parser = parse::variable_name)]
+    #[arg(long = "pass-env", value_name = "NAME", value_parser = parse::variable_name, requires = "a")]
     pass_env: Vec<String>,
     /// The folder in which both commands run
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", requires = "a")]
     cwd: Option<PathBuf>,
     /// How long to wait for the device's lock
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse::duration_or_zero)]
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse::duration_or_zero, allow_hyphen_values = true)]
     lock_timeout: Duration,
     /// How the record is shown on standard output
     #[arg(long, value_name = "FORMAT", default_value = "terminal", value_parser = format_name)]
@@ -137,31 +140,36 @@ impl Perf {
     /// Whatever keeps it from measuring; nothing is measured then.
     pub fn run(&self) -> Result<u8> {
         let format = render::find(&self.format).map_err(|why| anyhow!(why))?;
-        let cwd = self.folder()?;
-        let declared = self.declared(&cwd)?;
-        let places = self.places(&cwd)?;
+        let declared = self.declared(&self.folder()?)?;
+        let places = self.places()?;
         let (record, signal) = self.measured(&places, declared)?;
         if let Some(out) = &self.out {
-            files::write(out, (record.line()? + "\n").as_bytes())?;
+            files::write(out, (record.line()? + "\n").as_bytes()).context("--out")?;
         }
         answer(&(format.render)(&record, canvas())?)?;
         let code = exit::of_summary(Summary::of([&record])).code;
-        Ok(signal.map_or(code, |signal| 128_u8.saturating_add(signal.unsigned_abs() as u8)))
+        Ok(signal.map_or(code, of_signal))
     }
 
     /// Measures, judges and seals, or takes the record of a session that is finished.
     fn measured(&self, places: &Places, declared: Option<declare::Declared>) -> Result<Finished> {
-        let (session, arms) = match &self.resume {
-            Some(id) => self.resumed(places, id, declared)?,
-            None => {
-                let declared = declared.ok_or_else(|| anyhow!("--a and --b are missing"))?;
-                self.fresh(places, declared)?
-            }
+        let Some(id) = &self.resume else {
+            return self.fresh(places, declared.ok_or_else(|| anyhow!("--a and --b are missing"))?);
         };
-        match session.record.clone() {
-            Some(record) => Ok((record, None)),
-            None => session::run(self.lock_timeout, session, arms, &places.ledger),
+        let session = self.resumed(places, id, declared)?;
+        if let Some(record) = session.record.clone() {
+            return Ok((record, None));
         }
+        let anew = || format!("--resume {id}: leave it out to measure anew");
+        let declared = declare::Declared::of(&session.header).with_context(anew)?;
+        let arms = arms::Arms::find(&declared, &places.digests).with_context(anew)?;
+        arms.check_same(&session.header).with_context(anew)?;
+        let ledger = match self.ledger {
+            Some(_) => places.ledger.clone(),
+            None => session.header.ledger.clone(),
+        };
+        ledger::check(&ledger)?;
+        Device::lock(self.lock_timeout, &session.header.context.command)?.run(session, arms, &ledger)
     }
 
     /// Measures in a folder of its own instead of the project's, and shows nothing: for proofs about the gate itself.
@@ -192,13 +200,20 @@ impl Perf {
         Ok(cwd)
     }
 
-    /// Makes and checks every place that will be written, before any process runs.
-    fn places(&self, cwd: &std::path::Path) -> Result<Places> {
-        let state = files::state_folder(&git::top(cwd).unwrap_or_else(|| cwd.to_owned()))?;
-        let ledger = ledger::path(self.ledger.as_deref(), &state);
+    /// Makes and checks every place that will be written, before any process runs. They are where gate runs, wherever the commands do.
+    fn places(&self) -> Result<Places> {
+        let folder = files::working_folder()?;
+        let state = files::state_folder(&git::top(&folder).unwrap_or_else(|| folder.clone()))?;
+        let ledger = folder.join(ledger::path(self.ledger.as_deref(), &state));
         ledger::check(&ledger)?;
         if let Some(out) = &self.out {
-            files::check_writable(out)?;
+            files::check_writable(out).context("--out")?;
+            if files::same_place(out, &ledger) {
+                bail!(
+                    "--out: {} is the ledger, which would be overwritten: name another file",
+                    out.display()
+                );
+            }
         }
         Ok(Places {
             sessions: state.join("sessions"),
@@ -216,31 +231,33 @@ impl Perf {
         }
     }
 
-    fn fresh(&self, places: &Places, declared: declare::Declared) -> Result<(Session, arms::Arms)> {
+    /// Measures from the start. The session file is made once the device is ours: a run that only waited leaves none behind.
+    fn fresh(&self, places: &Places, declared: declare::Declared) -> Result<Finished> {
         let arms = arms::Arms::find(&declared, &places.digests)?;
-        let header = arms.header(declared)?;
+        let device = Device::lock(self.lock_timeout, &declared.context.command)?;
+        let header = identity::header(declared, &arms, places.ledger.clone());
         let same = |other: &Header| other.plan == header.plan && other.gate == header.gate && other.identity.arms == header.identity.arms;
-        if let Some(id) = crate::edge::session::unfinished(&places.sessions, same) {
+        let unfinished = crate::edge::session::unfinished(&places.sessions, same);
+        let session = Session::create(&places.sessions, header)?;
+        if let Some(id) = unfinished {
             say(&format!(
                 "an unfinished session of the same plan: `gate perf --resume {id}` goes on with it; this run starts anew"
             ));
         }
-        for line in session::plan_lines(&header) {
+        for line in session::plan_lines(&session.header) {
             say(&line);
         }
-        Ok((Session::create(&places.sessions, header)?, arms))
+        device.run(session, arms, &places.ledger)
     }
 
     /// Opens a session to go on with it; what the options declare besides must be what it was started with.
-    fn resumed(&self, places: &Places, id: &str, declared: Option<declare::Declared>) -> Result<(Session, arms::Arms)> {
+    fn resumed(&self, places: &Places, id: &str, declared: Option<declare::Declared>) -> Result<Session> {
         let session = Session::open(&places.sessions, id)?;
         if let Some(declared) = declared {
             declare::same(&session.header, &declared)
                 .map_err(|why| anyhow!("--resume {id}: the plan changed: {why}; leave --resume out to measure anew"))?;
         }
-        let arms = arms::Arms::again(&session.header, &places.digests, session.record.is_some())
-            .with_context(|| format!("--resume {id}: leave it out to measure anew"))?;
-        Ok((session, arms))
+        Ok(session)
     }
 }
 

@@ -1,18 +1,19 @@
 //! The session: ask the judge, run the slot it names, write the sample down, ask again.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::Finished;
 use super::arms::Arms;
 use super::declare::cap_at;
 use crate::adapter;
 use crate::cli::progress::Progress;
-use crate::cli::say;
+use crate::cli::{Cancelled, say};
+use crate::edge::arms::Made;
 use crate::edge::clock::Stopwatch;
-use crate::edge::lock::{DeviceLock, LockRequest, lock_dir};
+use crate::edge::lock::{DeviceLock, LockError, LockRequest, lock_dir};
 use crate::edge::measure::{Bench, Run};
 use crate::edge::process::{Interrupts, become_subreaper};
 use crate::edge::session::{Header, Session};
@@ -23,7 +24,7 @@ use crate::model::judgement::{Judgement, Step};
 use crate::model::metric::Better;
 use crate::model::number::{chance, duration, size};
 use crate::model::plan::{MAX_BLOCKS, Plan};
-use crate::model::record::{Record, Tool, VERSION, plan_digest};
+use crate::model::record::{Record, Tool, VERSION, digest_of_plan};
 use crate::model::text::plain_line;
 
 /// The plan in words, a line each.
@@ -79,34 +80,56 @@ pub fn plan_lines(header: &Header) -> Vec<String> {
     lines
 }
 
-/// Runs a session to its end and seals its record. The device is locked meanwhile.
-pub fn run(lock_timeout: Duration, session: Session, arms: Arms, ledger: &Path) -> Result<Finished> {
-    let interrupts = Interrupts::register().context("cannot listen for signals")?;
-    become_subreaper().context("cannot adopt the orphans of measured processes")?;
-    let directory = lock_dir();
-    let request = LockRequest {
-        dir: &directory,
-        device: "cpu",
-        wait: lock_timeout,
-        command: &session.header.context.command,
-    };
-    let lock = DeviceLock::acquire(&request, Some(&interrupts), &mut |holder| {
-        let holder = holder.map_or_else(|| "another process".to_owned(), ToString::to_string);
-        say(&format!("waiting for the device: {holder} holds it"));
-    });
-    let lock = match lock {
-        Ok(lock) => lock,
-        Err(error) => return Err(anyhow!(error)),
-    };
-    let finished = Runner::new(session, arms, &interrupts)?.run(ledger);
-    drop(lock);
-    finished
+/// The device, ours as long as this lives, and the signals that end a run early.
+pub struct Device {
+    interrupts: Interrupts,
+    _lock: DeviceLock,
+}
+
+impl Device {
+    /// Locks the device for a command, waiting as long as allowed.
+    ///
+    /// # Errors
+    /// When another process holds it all the while, or a signal comes ([`Cancelled`]).
+    pub fn lock(wait: Duration, command: &str) -> Result<Self> {
+        let interrupts = Interrupts::register().context("cannot listen for signals")?;
+        become_subreaper().context("cannot adopt the orphans of measured processes")?;
+        let directory = lock_dir();
+        let request = LockRequest {
+            dir: &directory,
+            device: "cpu",
+            wait,
+            command,
+        };
+        let lock = DeviceLock::acquire(&request, Some(&interrupts), &mut |holder| {
+            let holder = holder.map_or_else(|| "another process".to_owned(), ToString::to_string);
+            say(&format!("waiting for the device: {holder} holds it"));
+        });
+        match lock {
+            Ok(lock) => Ok(Self { interrupts, _lock: lock }),
+            Err(LockError::Interrupted(signal)) => bail!(Cancelled {
+                signal,
+                doing: "waiting for the device; nothing was measured"
+            }),
+            Err(error) => bail!(error),
+        }
+    }
+
+    /// Runs a session to its end and seals its record.
+    ///
+    /// # Errors
+    /// When the record cannot be sealed.
+    pub fn run(&self, session: Session, arms: Arms, ledger: &Path) -> Result<Finished> {
+        Runner::new(session, arms, &self.interrupts)?.run(ledger)
+    }
 }
 
 struct Runner<'a> {
     header: Header,
     session: Session,
     bench: Bench<'a>,
+    /// What the bench runs stays until the session is over.
+    _trees: Vec<Made>,
     interrupts: &'a Interrupts,
     evidence: Evidence,
     plan: Plan,
@@ -122,9 +145,8 @@ impl<'a> Runner<'a> {
         let adapter = adapter::find(&plan.extract).map_err(|why| anyhow!(why))?;
         let bench = Bench {
             commands: arms.commands,
-            cwd: PathBuf::from(&plan.cwd),
+            files: arms.files,
             timeout: Duration::try_from_secs_f64(plan.timeout_s).context("the plan's time limit")?,
-            metrics: header.gate.metrics.clone(),
             read: adapter.read,
             profiler: arms.profiler,
             interrupts,
@@ -140,6 +162,7 @@ impl<'a> Runner<'a> {
             header,
             session,
             bench,
+            _trees: arms.trees,
             interrupts,
             evidence,
             plan,
@@ -258,7 +281,7 @@ impl<'a> Runner<'a> {
             }
             cap_at(&mut plan, cap);
         }
-        plan.digest = plan_digest(&plan, &self.header.gate, &self.header.identity)?;
+        plan.digest = digest_of_plan(&plan, &self.header.gate, &self.header.identity)?;
         self.session.complete(plan.clone())?;
         self.plan = plan;
         Ok(true)
@@ -293,7 +316,7 @@ impl<'a> Runner<'a> {
             return Ok(record);
         }
         if self.plan.digest.is_empty() {
-            self.plan.digest = plan_digest(&self.plan, &self.header.gate, &self.header.identity)?;
+            self.plan.digest = digest_of_plan(&self.plan, &self.header.gate, &self.header.identity)?;
         }
         let judgement = self.judge();
         let Header {

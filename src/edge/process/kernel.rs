@@ -1,5 +1,5 @@
 //! The calls that have no safe wrapper: starting a child, and collecting it together with what it used.
-#![expect(unsafe_code, reason = "clone, wait4, getrusage and signal dispositions have no safe wrapper")]
+#![expect(unsafe_code, reason = "clone, wait4 and signal dispositions have no safe wrapper")]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
@@ -205,10 +205,12 @@ pub(super) fn reap(pid: i32) -> io::Result<Collected> {
         let got = unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut used) };
         if got == pid {
             let cpu_s = seconds(used.ru_utime) + seconds(used.ru_stime);
+            // Linux counts kibibytes.
+            let peak_rss_bytes = u64::try_from(used.ru_maxrss).unwrap_or(0).saturating_mul(1024);
             return Ok(Collected {
                 status,
                 cpu_s,
-                peak_rss_bytes: peak_bytes(&used),
+                peak_rss_bytes,
             });
         }
         let error = io::Error::last_os_error();
@@ -218,28 +220,12 @@ pub(super) fn reap(pid: i32) -> io::Result<Collected> {
     }
 }
 
-/// The largest resident memory that this process itself has had, in bytes.
-pub(super) fn own_peak_rss_bytes() -> u64 {
-    // SAFETY: `rusage` is plain numbers; the pointer is valid for writing during the call.
-    let used = unsafe {
-        let mut used: libc::rusage = MaybeUninit::zeroed().assume_init();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut used);
-        used
-    };
-    peak_bytes(&used)
-}
-
 fn seconds(time: libc::timeval) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "CPU times stay far below 2^53 seconds")]
     let whole = time.tv_sec as f64;
     #[expect(clippy::cast_precision_loss, reason = "microseconds are below one million")]
     let part = time.tv_usec as f64;
     whole + part / 1e6
-}
-
-fn peak_bytes(used: &libc::rusage) -> u64 {
-    // Linux counts kibibytes.
-    u64::try_from(used.ru_maxrss).unwrap_or(0).saturating_mul(1024)
 }
 
 /// Sets SIGCHLD back to its default: inherited as ignored, it makes the kernel throw away how children ended.

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,6 +19,7 @@ mod interrupts;
 mod kernel;
 mod output;
 mod resolve;
+mod served;
 mod tree;
 
 use output::Stream;
@@ -26,6 +27,7 @@ use output::Stream;
 pub use interrupts::Interrupts;
 pub use output::Output;
 pub use resolve::resolve;
+pub use served::{Served, run_served};
 
 /// How long a process may take to go after TERM, before KILL.
 const GRACE: Duration = Duration::from_secs(2);
@@ -79,8 +81,8 @@ pub struct Ended {
     pub cpu_s: f64,
     /// The largest resident memory of the child, or of a descendant it waited for, in bytes. See `peak_rss_floor_bytes`.
     pub peak_rss_bytes: u64,
-    /// `gate`'s own peak at the start of the child, in bytes. The kernel hands the peak of the starting process on to the program
-    /// it starts, so a child that stays below this shows about this.
+    /// `gate`'s own peak just before the start, in bytes. The kernel carries the peak of the memory that `execve` replaces over to
+    /// the new program, so a child that needs less shows this.
     pub peak_rss_floor_bytes: u64,
     /// How it ended.
     pub exit: Exit,
@@ -148,30 +150,59 @@ pub fn become_subreaper() -> io::Result<()> {
 /// Only one child runs at a time in a process: others wait. A child that other code of this process starts while one runs
 /// cannot be told from an orphan and is killed with them. The calling thread must outlive the child, which dies with it.
 pub fn run(launch: &Launch<'_>, interrupts: Option<&Interrupts>) -> Result<Ended, RunError> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = turn();
+    run_one(launch, interrupts)
+}
 
+/// Waits until no other child runs: the sweep of one would take another for an orphan.
+fn turn() -> MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A child that was started, and the reading ends of its outputs.
+struct Begun {
+    child: kernel::Started,
+    out: OwnedFd,
+    err: OwnedFd,
+    peak_rss_floor_bytes: u64,
+    started: SystemTime,
+    clock: Instant,
+}
+
+fn begin(launch: &Launch<'_>) -> Result<Begun, RunError> {
     let image = image(launch)?;
-    let others = tree::children();
     let system = |what| move |error: Errno| RunError::System(what, error.into());
     let nothing = open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(system("opening /dev/null"))?;
-    let (out_read, out_write) = pipe().map_err(system("making a pipe"))?;
-    let (err_read, err_write) = pipe().map_err(system("making a pipe"))?;
-    let mut buffer = vec![0; READ_BYTES];
-
-    let peak_rss_floor_bytes = kernel::own_peak_rss_bytes();
+    let (out, out_write) = pipe().map_err(system("making a pipe"))?;
+    let (err, err_write) = pipe().map_err(system("making a pipe"))?;
+    let peak_rss_floor_bytes = own_peak_rss_bytes().map_err(|error| RunError::System("reading /proc/self/status", error))?;
     let started = SystemTime::now();
     let clock = Instant::now();
     let child = kernel::start(&image, [nothing.as_fd(), out_write.as_fd(), err_write.as_fd()])
         .map_err(|(step, error)| not_started(launch, step, error))?;
-    drop((out_write, err_write));
-
-    let mut watch = Watch {
-        child: &child,
-        out: Stream::new(out_read, launch.keep_bytes),
-        err: Stream::new(err_read, launch.keep_bytes),
-        interrupts,
+    Ok(Begun {
+        child,
+        out,
+        err,
+        peak_rss_floor_bytes,
+        started,
         clock,
+    })
+}
+
+/// Runs one child to its end, beside the children that are there already.
+fn run_one(launch: &Launch<'_>, interrupts: Option<&Interrupts>) -> Result<Ended, RunError> {
+    let others = tree::children();
+    let mut buffer = vec![0; READ_BYTES];
+    let begun = begin(launch)?;
+    let child = &begun.child;
+    let mut watch = Watch {
+        child,
+        out: Stream::new(begun.out, launch.keep_bytes),
+        err: Stream::new(begun.err, launch.keep_bytes),
+        interrupts,
+        clock: begun.clock,
     };
     let (stopped, wall_s) = watch.until_its_end(launch.timeout, &mut buffer)?;
 
@@ -182,11 +213,11 @@ pub fn run(launch: &Launch<'_>, interrupts: Option<&Interrupts>) -> Result<Ended
     let left_over = tree::sweep(&others);
     Ok(Ended {
         pid: child.pid.unsigned_abs(),
-        started,
+        started: begun.started,
         wall_s,
         cpu_s: ended.cpu_s,
         peak_rss_bytes: ended.peak_rss_bytes,
-        peak_rss_floor_bytes,
+        peak_rss_floor_bytes: begun.peak_rss_floor_bytes,
         exit: stopped.unwrap_or_else(|| exit(ended.status)),
         stdout: out.finish(&mut buffer),
         stderr: err.finish(&mut buffer),
@@ -224,6 +255,16 @@ fn not_started(launch: &Launch<'_>, step: kernel::Step, error: io::Error) -> Run
         kernel::Step::Group => RunError::System("setting up the process group", error),
         kernel::Step::Wiring => RunError::System("connecting the standard streams", error),
     }
+}
+
+/// The largest resident memory of this program. Not `getrusage`: that remembers what ran in this process before it, too.
+fn own_peak_rss_bytes() -> io::Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    peak.map(|kib| kib.saturating_mul(1024))
+        .ok_or_else(|| io::Error::other("it has no VmHWM line"))
 }
 
 /// A pipe whose reading end, the first, never blocks.

@@ -24,11 +24,13 @@ impl Pairs {
         let differences = |block: &Block| {
             let [a, b, c, d] = block.y;
             match block.orientation {
-                Orientation::Abba => (b - a, d - c),
-                Orientation::Baab => (d - c, b - a),
+                Orientation::Abba => Some((b - a, d - c)),
+                Orientation::Baab => Some((d - c, b - a)),
+                // A single run is no pair.
+                Orientation::B => None,
             }
         };
-        let (x, z) = blocks.iter().map(differences).unzip();
+        let (x, z) = blocks.iter().filter_map(differences).unzip();
         Self { x, z }
     }
 }

@@ -1,8 +1,8 @@
 //! `exact`: a deterministic figure (bytes, counts) compares without statistics.
 
-use super::{Bucket, Kind, Ruled};
+use super::{Bucket, Kind, Ruled, error};
 use crate::model::gate::Against;
-use crate::model::judgement::{Outcome, Verdict};
+use crate::model::judgement::{Outcome, Ruling, Verdict};
 use crate::model::metric::{Better, Scale};
 use crate::model::number;
 use crate::model::sample::Arm;
@@ -16,56 +16,48 @@ pub const KIND: Kind = Kind {
 
 /// Two runs per arm, one block, answer it.
 const BLOCKS: usize = 1;
+/// A change that exceeds the tolerance by this part of it only does so by rounding.
+const ROUNDING: f64 = 1e-12;
 
 fn judge(bucket: &Bucket<'_>) -> Ruled {
     if bucket.rule.against == Against::Baseline {
         let because = "A deterministic figure is compared with the base arm, not with a baseline.".to_owned();
-        let mut ruled = bucket.settle(Verdict::Incomparable, because, "Declare `against = \"base\"`, or a `floor`.");
-        ruled.ruling.outcome = Outcome::Error;
-        return ruled;
-    }
-    if let Some(ruled) = bucket.obstacle() {
-        return ruled;
-    }
-    if bucket.course.blocks.len() < BLOCKS {
-        let why = bucket.ended_because().unwrap_or_else(|| "no block is complete yet".to_owned());
-        let ruling = bucket.ruling(
-            0,
-            Verdict::Inconclusive,
-            format!("No answer: {why}."),
-            "Measure again with room for one block.",
-        );
-        return Ruled {
-            ruling,
-            settled: bucket.ended.is_some(),
-        };
+        return error(bucket, because, "Declare `against = \"base\"`, or a `floor`.");
     }
     let (base, candidate) = (bucket.values(Arm::A, BLOCKS), bucket.values(Arm::B, BLOCKS));
-    for (arm, values) in [(Arm::A, &base), (Arm::B, &candidate)] {
-        let Some(differs) = values.iter().find(|value| **value != values[0]) else {
-            continue;
-        };
-        let because = format!(
-            "{} is not deterministic: arm {arm} gave {} and {}.",
-            bucket.metric.name, values[0], differs
-        );
-        let mut ruled = bucket.settle(
-            Verdict::Incomparable,
-            because,
-            "Judge this metric with a `hold` rule: it varies from run to run.",
-        );
-        ruled.ruling.outcome = Outcome::Error;
-        return ruled;
-    }
-    compare(bucket, base[0], candidate[0])
+    let (&[a, a_again], &[b, b_again]) = (base.as_slice(), candidate.as_slice()) else {
+        let why = bucket.ended_because().unwrap_or_else(|| "no block is complete yet".to_owned());
+        let because = format!("No answer on {}: {why}.", bucket.subject());
+        let ruling = bucket.ruling(0, Verdict::Inconclusive, because, bucket.next_when_open());
+        return Ruled { ruling, settled: false };
+    };
+    let ruling = match [(Arm::A, a, a_again), (Arm::B, b, b_again)]
+        .into_iter()
+        .find(|(_, one, other)| one != other)
+    {
+        Some((arm, one, other)) => {
+            let unit = bucket.metric.unit;
+            let because = format!(
+                "{}: not deterministic, arm {arm} gave {one} {unit} and {other} {unit}.",
+                bucket.subject()
+            );
+            let next = "Judge this metric with a `hold` rule: it varies from run to run.";
+            let mut ruling = bucket.ruling(BLOCKS, Verdict::Incomparable, because, next);
+            ruling.outcome = Outcome::Error;
+            ruling
+        }
+        None => compare(bucket, a, b),
+    };
+    Ruled { ruling, settled: true }
 }
 
-fn compare(bucket: &Bucket<'_>, base: f64, candidate: f64) -> Ruled {
-    let metric = bucket.metric;
-    let rise = match metric.scale {
+fn compare(bucket: &Bucket<'_>, base: f64, candidate: f64) -> Ruling {
+    let metric = &bucket.metric;
+    let (scale, unit, tolerance) = (metric.scale, metric.unit.canonical(), metric.tolerance);
+    let rise = match scale {
         Scale::Pct if base == 0.0 => None,
         Scale::Pct => Some(100.0 * (candidate - base) / base.abs()),
-        Scale::Pp | Scale::Abs => Some(candidate - base),
+        Scale::Pp | Scale::Abs => Some(bucket.points() * (candidate - base)),
     };
     let better = |rise: f64| if metric.better == Better::Higher { rise } else { -rise };
     let gain = rise.map(better);
@@ -73,26 +65,25 @@ fn compare(bucket: &Bucket<'_>, base: f64, candidate: f64) -> Ruled {
     let verdict = match gain.unwrap_or_else(|| better((candidate - base) * f64::INFINITY)) {
         _ if candidate == base => Verdict::NoRegression,
         gain if gain > 0.0 => Verdict::Improvement,
-        gain if -gain <= bucket.tolerance() => Verdict::SmallSlowdown,
+        gain if -gain <= tolerance * (1.0 + ROUNDING) => Verdict::SmallSlowdown,
         _ => Verdict::Regression,
     };
     let change = match gain {
         _ if candidate == base => "no change".to_owned(),
-        Some(gain) => format!("a gain of {}", number::difference(gain, metric.scale, metric.unit.canonical())),
+        Some(gain) => format!("gain {}", number::gain(gain, None, tolerance, scale, unit).0),
         None => "a relative change from zero is undefined".to_owned(),
     };
-    let allowed = number::size(bucket.tolerance(), metric.scale, metric.unit.canonical());
     let because = format!(
-        "{}: {base} {unit} on A and {candidate} {unit} on B, equal in both runs of each arm: {change}; worse by at most {allowed} is allowed.",
+        "{}: {base} {unit} on A and {candidate} {unit} on B, the same in both runs of each arm: {change}; worse by at most {} is allowed.",
         bucket.subject(),
-        unit = metric.unit.canonical(),
+        number::size(tolerance, scale, unit),
     );
-    let next = if verdict == Verdict::Regression {
-        "Find what made the figure worse."
-    } else {
-        "Nothing to do."
+    let next = match verdict {
+        Verdict::Regression => "Find what made the figure worse.",
+        Verdict::SmallSlowdown => "Nothing to do now; such steps add up, so look at it before the next one.",
+        _ => "Nothing to do.",
     };
     let mut ruling = bucket.ruling(BLOCKS, verdict, because, next);
     ruling.estimate = gain.filter(|gain| gain.is_finite());
-    Ruled { ruling, settled: true }
+    ruling
 }

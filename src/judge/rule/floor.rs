@@ -32,7 +32,7 @@ struct Limit<'a> {
 }
 
 fn judge(bucket: &Bucket<'_>) -> Ruled {
-    let mut ruled = bucket.obstacle().unwrap_or_else(|| answer(bucket));
+    let mut ruled = bucket.blocked().unwrap_or_else(|| answer(bucket));
     ruled.ruling.base = None;
     ruled.settled = ruled.settled && bucket.needs_no_more();
     ruled
@@ -98,7 +98,7 @@ fn of_historical<'a>(bucket: &Bucket<'a>) -> Share<'a> {
     let line = reference
         .historical(name.0, name.1)
         .ok_or_else(|| lacks(format!("{file} has no historical line of it")))?;
-    let old = session(line, bucket.metric, Scale::Abs).map_err(|why| Box::new(incomparable(bucket, &why)))?;
+    let old = session(line, &bucket.metric, Scale::Abs).map_err(|why| Box::new(incomparable(bucket, &why)))?;
     Ok((historical(line), old.median, line.stat()))
 }
 
@@ -114,7 +114,7 @@ fn of_current<'a>(bucket: &Bucket<'a>) -> Share<'a> {
         Found::New => return Err(Box::new(lacking(bucket, reference, "the baseline has no session of it"))),
         Found::Nothing(why) => return Err(Box::new(lacking(bucket, reference, &why))),
     };
-    let sessions = lines.iter().map(|line| session(line, bucket.metric, Scale::Abs));
+    let sessions = lines.iter().map(|line| session(line, &bucket.metric, Scale::Abs));
     let medians = sessions
         .map(|session| session.map(|session| session.median))
         .collect::<Result<Vec<f64>, _>>();

@@ -9,7 +9,7 @@ use crate::judge::summary;
 use crate::model::baseline::{SampleLine, days_between};
 use crate::model::judgement::{Outcome, Range, Ruling, Verdict};
 use crate::model::metric::Scale;
-use crate::model::number::{chance, difference, figure, interval, size};
+use crate::model::number::{self, chance, difference, figure, size};
 use crate::model::sample::Arm;
 use crate::model::text::plain_line;
 use crate::model::unit::convert;
@@ -25,7 +25,7 @@ const SLACK: f64 = 1e-9;
 
 /// Judges a bucket against the baseline; beside a base arm it never asks for another block.
 pub fn judge(bucket: &Bucket<'_>) -> Ruled {
-    let mut ruled = match bucket.obstacle() {
+    let mut ruled = match bucket.blocked() {
         Some(ruled) => against_nothing(bucket, ruled),
         None => answer(bucket),
     };
@@ -90,7 +90,7 @@ fn accept(file: &str) -> String {
 
 fn stale(bucket: &Bucket<'_>, reference: &Reference<'_>, lines: &[&SampleLine]) -> Ruled {
     let theirs = lines.first().and_then(|line| line.identity.as_deref()).unwrap_or_default();
-    let equal = reference.used.equal.join(", ");
+    let equal = reference.equal.join(", ");
     let because = match &reference.identity {
         Ok(ours) => format!(
             "{}: the baseline's newest session has identity {theirs}, this one {ours}: {equal} must be equal, so no number is compared.",
@@ -113,10 +113,10 @@ fn stale(bucket: &Bucket<'_>, reference: &Reference<'_>, lines: &[&SampleLine]) 
 fn new(bucket: &Bucket<'_>, reference: &Reference<'_>) -> Ruled {
     let values = bucket.candidate_values();
     let alike = |line: &&&SampleLine| {
-        let Ok(old) = session(line, bucket.metric, Scale::Pct) else {
+        let Ok(old) = session(line, &bucket.metric, Scale::Pct) else {
             return false;
         };
-        let near = response(&values, bucket.metric, Scale::Pct).is_some_and(|new| (new - old.response).abs() <= TOLERANCE_PCT / 100.0);
+        let near = response(&values, &bucket.metric, Scale::Pct).is_some_and(|new| (new - old.response).abs() <= TOLERANCE_PCT / 100.0);
         near && line.values.len() == values.len()
     };
     let shown = |line: &SampleLine| match line.fixture.as_str() {
@@ -165,7 +165,7 @@ struct Standing<'a> {
 
 impl<'a> Standing<'a> {
     fn of(bucket: &'a Bucket<'a>, reference: &'a Reference<'a>, lines: &[&'a SampleLine]) -> Result<Self, String> {
-        let metric = bucket.metric;
+        let metric = &bucket.metric;
         let (scale, tolerance) = declared(bucket).ok_or("the tolerance does not convert to the metric's unit")?;
         let size = if scale == Scale::Pct { tolerance / 100.0 } else { tolerance };
         let margin = crossover::margin(size, scale, metric.better).ok_or("the tolerance has no meaning for the metric")?;
@@ -174,7 +174,7 @@ impl<'a> Standing<'a> {
             .map(|line| session(line, metric, scale))
             .collect::<Result<Vec<_>, _>>()?;
         let candidate = response(&bucket.candidate_values(), metric, scale).ok_or("a value has no meaning on a relative scale")?;
-        let base = response(&bucket.values(Arm::A, bucket.course.blocks.len()), metric, scale);
+        let base = response(&bucket.values(Arm::A, bucket.blocks().len()), metric, scale);
         Ok(Self {
             bucket,
             reference,
@@ -284,11 +284,12 @@ impl<'a> Standing<'a> {
         let unit = self.bucket.metric.unit.canonical();
         let tolerance = size(self.tolerance, self.scale, unit);
         let ends = [delta + half, delta - half].map(|end| self.gain(end));
+        let ends = [ends[0].min(ends[1]), ends[0].max(ends[1])];
+        let (gain, ends) = number::gain(self.gain(delta), Some(ends), self.tolerance, self.scale, unit);
         let found = format!(
-            "{}: gain {}, interval {}, against {} accepted sessions",
+            "{}: gain {gain}, interval {}, against {} accepted sessions",
             self.bucket.subject(),
-            self.shown(delta),
-            interval([ends[0].min(ends[1]), ends[0].max(ends[1])], self.scale, unit),
+            ends.unwrap_or_default(),
             self.sessions.len()
         );
         let what = match verdict {
@@ -339,7 +340,7 @@ impl<'a> Standing<'a> {
             None if self.sessions.len() < 2 => return None,
             None => (oldest.line.date.as_str(), oldest.median),
         };
-        let crept = self.candidate - response(&[median], self.bucket.metric, self.scale)?;
+        let crept = self.candidate - response(&[median], &self.bucket.metric, self.scale)?;
         let shown = self.shown(crept);
         let since = format!("{shown} since the anchor, the session of {date} with {}", figure(median));
         Some((since, crept > self.margin + SLACK))

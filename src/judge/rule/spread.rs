@@ -2,7 +2,7 @@
 
 use super::{Bucket, Kind, Ruled};
 use crate::judge::summary;
-use crate::model::judgement::Verdict;
+use crate::model::judgement::{Outcome, Ruling, Verdict};
 use crate::model::metric::Scale;
 use crate::model::number;
 use crate::model::sample::Arm;
@@ -18,58 +18,69 @@ pub const KIND: Kind = Kind {
 const BLOCKS: usize = 3;
 
 fn judge(bucket: &Bucket<'_>) -> Ruled {
-    if let Some(ruled) = bucket.obstacle() {
-        return ruled;
-    }
     let wanted = BLOCKS.min(bucket.plan.blocks.len());
-    let have = bucket.course.blocks.len();
+    let have = bucket.blocks().len();
     if have < wanted || wanted == 0 {
         let why = bucket
             .ended_because()
-            .unwrap_or_else(|| format!("{have} of {wanted} blocks are complete"));
-        let ruling = bucket.ruling(
-            have,
-            Verdict::Inconclusive,
-            format!("No answer: {why}."),
-            "Measure again with room for three blocks.",
-        );
-        return Ruled {
-            ruling,
-            settled: bucket.ended.is_some(),
-        };
+            .unwrap_or_else(|| format!("{have} of {} are complete", number::count(wanted as u64, "block")));
+        let because = format!("No answer on {}: {why}.", bucket.subject());
+        let ruling = bucket.ruling(have, Verdict::Inconclusive, because, bucket.next_when_open());
+        return Ruled { ruling, settled: false };
     }
-    let values = bucket.values(Arm::B, wanted);
-    let (Some(spread), Some(max)) = (summary::summarise(&values), bucket.rule.max.as_ref()) else {
-        return bucket.settle(
-            Verdict::NotMeasured,
-            "The rule declares no `max`.".to_owned(),
-            "Declare how far the runs may lie apart.",
-        );
-    };
-    let (size, unit) = match max.scale {
-        Scale::Pct | Scale::Pp => (100.0 * spread.spread / spread.median.abs(), "%"),
-        Scale::Abs => (spread.spread, bucket.metric.unit.canonical()),
+    let mut ruling = bucket.ruling(wanted, Verdict::Incomparable, String::new(), "");
+    match bound(bucket) {
+        Ok((scale, max)) => {
+            (ruling.scale, ruling.tolerance) = (scale, max);
+            compare(bucket, &mut ruling);
+        }
+        Err(why) => {
+            ruling.outcome = Outcome::Error;
+            ruling.because = format!("The rule cannot be judged: {why}.");
+            ruling.next = "Declare with `max` how far the runs may lie apart, such as 5% or 0.5 ms.".to_owned();
+        }
+    }
+    Ruled { ruling, settled: true }
+}
+
+/// The declared bound on its scale, an absolute one in the metric's unit.
+fn bound(bucket: &Bucket<'_>) -> Result<(Scale, f64), String> {
+    let max = bucket.rule.max.as_ref().ok_or("it declares no `max`")?;
+    let suited = bucket.metric.clone().with_tolerance(max);
+    match max.scale {
+        // As wide as the median and wider can be asked for.
+        Scale::Pct => Ok((Scale::Pct, max.value)),
+        Scale::Pp | Scale::Abs => suited.map(|metric| (metric.scale, metric.tolerance)),
+    }
+}
+
+fn compare(bucket: &Bucket<'_>, ruling: &mut Ruling) {
+    let values = bucket.values(Arm::B, ruling.blocks as usize);
+    let Some(spread) = summary::summarise(&values) else { return };
+    let (scale, max, unit) = (ruling.scale, ruling.tolerance, bucket.metric.unit.canonical());
+    let size = match scale {
+        Scale::Pct => 100.0 * spread.spread / spread.median.abs(),
+        Scale::Pp if unit == "1" => 100.0 * spread.spread,
+        Scale::Pp | Scale::Abs => spread.spread,
     };
     if !size.is_finite() {
-        let because = format!("{}: the median is 0, so a relative range is undefined.", bucket.subject());
-        return bucket.settle(Verdict::Incomparable, because, "Declare `max` in the metric's own unit.");
+        ruling.because = format!("{}: the median is 0, so a relative range is undefined.", bucket.subject());
+        ruling.next = "Declare `max` in the metric's own unit.".to_owned();
+        return;
     }
-    let wide = size > max.value;
-    let because = format!(
-        "{}: {} runs of the candidate lie {} {unit} apart, at most {} {unit} is declared.",
+    ruling.because = format!(
+        "{}: {} runs of the candidate lie within {}, at most {} is declared.",
         bucket.subject(),
         values.len(),
-        number::figure(size),
-        number::figure(max.value),
+        number::size_beside(size, max, scale, unit),
+        number::size(max, scale, unit),
     );
-    let verdict = if wide { Verdict::Regression } else { Verdict::NoRegression };
-    let next = if wide {
-        "Look at the single runs: two states, or a cold start, show in their order."
+    let wide = size > max;
+    ruling.verdict = if wide { Verdict::Regression } else { Verdict::NoRegression };
+    ruling.next = if wide {
+        "Look at the single runs: two states, or a cold start, show in their order.".to_owned()
     } else {
-        "Nothing to do."
+        "Nothing to do.".to_owned()
     };
-    Ruled {
-        ruling: bucket.ruling(wanted, verdict, because, next),
-        settled: true,
-    }
+    ruling.outcome = ruling.verdict.outcome();
 }

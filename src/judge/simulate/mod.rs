@@ -185,8 +185,8 @@ fn rates(kind: Kind, sessions: u32, rng: &mut ChaCha8Rng, judge: impl Fn(&[Block
 fn blocks(noise: &[f64; RUNS], effect: f64) -> [Block; CAP] {
     std::array::from_fn(|block| {
         let orientation = Order::ThueMorse.orientation(block as u32);
-        let candidate = orientation.arms().map(|arm| arm == Arm::B);
-        let slot = |i: usize| noise[4 * block + i] + if candidate[i] { effect } else { 0.0 };
+        let arms = orientation.arms();
+        let slot = |i: usize| noise[4 * block + i] + if arms[i] == Arm::B { effect } else { 0.0 };
         Block {
             orientation,
             y: std::array::from_fn(slot),

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use fault::Fault;
 pub use read::{parse, parse_bytes};
-pub use usage::{BaselineUse, DEFAULT_EQUAL, STALE_AFTER_DAYS, Source};
+pub use usage::{BaselineUse, STALE_AFTER_DAYS, Source};
 pub use write::Refused;
 
 use super::metric::Better;

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::Rule;
-use crate::model::metric::Metric;
+use super::{Against, Rule};
+use crate::model::metric::{Better, Metric, Role, Tolerance};
 use crate::model::plan::{Objective, OnInconclusive, Order};
+use crate::model::unit::Unit;
 
 /// Where a gate's evidence comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,12 +38,33 @@ pub struct Declaration {
     pub plan: PlanKeys,
     /// Inputs; a single nameless one where the file declares none.
     pub fixtures: Vec<Fixture>,
-    /// What is measured.
+    /// What is measured; `wall_s` where a file of source `run` declares none, and empty where `source` is `ingest`.
     pub metrics: Vec<Series>,
     /// What is required of it; `hold` against the base where the file declares none.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<DeclaredRule>,
     /// What else must be so.
     pub require: Require,
+}
+
+impl Declaration {
+    /// The rules as they are judged beside a base arm, or without one: what the file does not call required or advisory is
+    /// required against the base, and against the baseline where there is no base arm.
+    pub fn rules_for(&self, base_arm: bool) -> Vec<Rule> {
+        let settled = self.rules.iter().map(|declared| Rule {
+            required: declared.required.unwrap_or(!base_arm || declared.rule.against == Against::Base),
+            ..declared.rule.clone()
+        });
+        settled.collect()
+    }
+}
+
+/// A rule, and whether the file itself says that it is required.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeclaredRule {
+    /// What the file says.
+    pub required: Option<bool>,
+    /// The rule, `required` as beside a base arm.
+    pub rule: Rule,
 }
 
 /// How one arm becomes runnable.
@@ -132,6 +154,31 @@ pub struct Ingest {
     pub groups: Vec<String>,
     /// Whether a difference in configuration makes results incomparable.
     pub strict_config: bool,
+    /// What is judged; the pattern `*` where the file declares no metric.
+    pub metrics: Vec<SeriesPattern>,
+}
+
+/// Metrics of another tool's file: what is not declared here comes from the file where its format carries it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeriesPattern {
+    /// The name, or a pattern of names such as `*`.
+    pub name: String,
+    /// The adapter's series, where it is not the name.
+    pub from: Option<String>,
+    /// How repetitions become one value.
+    pub reduce: Reduce,
+    /// The unit.
+    pub unit: Option<Unit>,
+    /// Which direction is better.
+    pub better: Option<Better>,
+    /// The slowdown to catch.
+    pub tolerance: Tolerance,
+    /// Whether they decide.
+    pub role: Role,
+    /// The smallest step that the instrument can show, in the unit.
+    pub resolution: Option<f64>,
+    /// A gain beyond this passes with the warning "suspicious improvement", in percent.
+    pub review_above_pct: Option<f64>,
 }
 
 /// Order, looks, limits.

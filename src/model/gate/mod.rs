@@ -1,6 +1,23 @@
 //! A gate: what is declared before anything is measured.
 
+mod arms;
 pub mod declaration;
+mod fault;
+pub mod file;
+pub mod keys;
+mod paths;
+mod reading;
+mod rules;
+mod series;
+mod session;
+mod value;
+mod words;
+
+pub use fault::Fault;
+pub use file::{Known, parse};
+pub use paths::matches;
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -90,4 +107,19 @@ pub struct Gate {
     pub rules: Vec<Rule>,
     /// Identity fields that must be known, or the evidence is exploratory.
     pub complete: Vec<String>,
+    /// Identity fields that must equal the baseline's, or it is stale.
+    #[serde(default)]
+    pub equal: Vec<String>,
+    /// Fixtures that measure only some of the metrics; the others measure every one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub measured: BTreeMap<String, Vec<String>>,
+}
+
+impl Gate {
+    /// Whether a fixture measures a metric.
+    pub fn measures(&self, fixture: &str, metric: &str) -> bool {
+        self.measured
+            .get(fixture)
+            .is_none_or(|metrics| metrics.iter().any(|name| name == metric))
+    }
 }

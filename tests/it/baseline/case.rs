@@ -3,20 +3,23 @@
 use std::collections::BTreeMap;
 
 use gate::judge::{Case, judge};
-use gate::model::baseline::{BaselineUse, DEFAULT_EQUAL, SampleLine};
+use gate::model::baseline::{BaselineUse, SampleLine};
 use gate::model::evidence::Evidence;
 use gate::model::gate::{Against, Gate, Rule};
 use gate::model::host::Host;
 use gate::model::identity::{ArmIdentity, Artifact, Facts, Identity, Source, build_digest, identity_digest, none};
 use gate::model::judgement::{Ruling, Step};
 use gate::model::metric::{Metric, Tolerance};
-use gate::model::plan::{Objective, OnInconclusive, Order, Plan};
+use gate::model::plan::{Objective, OnInconclusive, Order, Orientation, Plan};
 use gate::model::record::{Base, Context, Record, Tool, plan_digest};
 use gate::model::sample::{Arm, Cell, PerArm, Sample};
 use serde_json::json;
 
 /// The architecture of the made-up machine.
 pub const ARCH: &str = "cpu-x86_64";
+
+/// What must be equal.
+pub const EQUAL: [&str; 5] = ["model", "prompt", "gpu", "config", "policy"];
 
 /// A machine without a GPU, and an arm of one file each.
 pub fn identity() -> Identity {
@@ -52,7 +55,7 @@ pub fn identity() -> Identity {
 
 /// The digest of [`identity`] by the usual fields.
 pub fn own_digest() -> String {
-    identity_digest(&identity(), &DEFAULT_EQUAL.map(str::to_owned)).unwrap()
+    identity_digest(&identity(), &EQUAL.map(str::to_owned)).unwrap()
 }
 
 /// The build of the made-up base arm.
@@ -116,7 +119,6 @@ pub fn used(lines: Vec<SampleLine>) -> BaselineUse {
         digest: Some("b3:00".to_owned()),
         arch: ARCH.to_owned(),
         from: None,
-        equal: DEFAULT_EQUAL.map(str::to_owned).to_vec(),
         lines,
         bands: Vec::new(),
         today: "2026-11-30".to_owned(),
@@ -130,6 +132,8 @@ pub struct Maker {
     pub rules: Vec<Rule>,
     pub fixtures: Vec<&'static str>,
     pub blocks: u32,
+    /// Without a base arm: each block is one run of the candidate.
+    pub alone: bool,
     pub baseline: Option<BaselineUse>,
     pub identity: Identity,
     pub at: &'static str,
@@ -143,6 +147,7 @@ impl Maker {
             rules: vec![rule("hold", Against::Baseline)],
             fixtures: vec!["q4"],
             blocks: 4,
+            alone: false,
             baseline,
             identity: identity(),
             at: "2026-11-30T10:00:00.000000Z",
@@ -187,6 +192,7 @@ impl Maker {
             });
             assert!(record.evidence.samples.len() < 100_000, "the session does not end");
         }
+        record.plan.digest = plan_digest(&serde_json::to_value(&record).unwrap());
         record.sealed(None).unwrap()
     }
 
@@ -201,14 +207,18 @@ impl Maker {
         let gate = Gate {
             name: "x".to_owned(),
             from: "gates/x.toml".to_owned(),
-            digest: "b3:00".to_owned(),
+            digest: gate::model::record::digest(b""),
             text: String::new(),
             metrics: self.metrics.clone(),
             rules: self.rules.clone(),
             complete: vec!["source".to_owned(), "artifacts".to_owned()],
+            equal: EQUAL.map(str::to_owned).to_vec(),
+            measured: BTreeMap::new(),
         };
         let mut plan = plan(self.blocks, cells);
-        plan.digest = plan_digest(&plan, &gate, &self.identity).unwrap();
+        if self.alone {
+            plan.blocks.fill(Orientation::B);
+        }
         let context = Context {
             base: Base {
                 commit: None,
@@ -219,6 +229,7 @@ impl Maker {
             waivers: Vec::new(),
             banners: Vec::new(),
             baseline: self.baseline.clone(),
+            unaffected: None,
             command: "gate perf --gate gates/x.toml".to_owned(),
         };
         let evidence = Evidence {
@@ -279,6 +290,7 @@ fn plan(blocks: u32, cells: Vec<Cell>) -> Plan {
         min_run_cv: 0.0005,
         warmup_runs: 0,
         max_void_blocks: 2,
+        max_attempts: 0,
         timeout_s: 60.0,
         max_session_s: 600.0,
         on_inconclusive: OnInconclusive::Fail,

@@ -237,6 +237,20 @@ fn the_baselines_own_opinion_does_not_keep_it_from_being_replaced() {
 }
 
 #[test]
+fn a_session_without_a_base_arm_can_be_accepted() {
+    let project = Project::new();
+    let mut alone = maker(DAYS[0]);
+    (alone.alone, alone.blocks) = (true, 8);
+    alone.rules = vec![rule("hold", Against::Baseline)];
+    let record = project.write("record.json", &alone.steady(0.0, 100.0));
+    project.baseline(&["accept", &record], 0);
+    assert_eq!(project.lines()[0].values.len(), 8);
+    project.baseline(&["check"], 0);
+    let said = project.baseline(&["accept", &record, "--arm", "A"], 2);
+    assert!(said.contains("0 values of arm A"), "{said}");
+}
+
+#[test]
 fn a_broken_seal_is_a_violation_wherever_it_is_met() {
     let project = Project::new();
     accepted(&project, &[100.0, 101.0]);

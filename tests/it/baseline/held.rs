@@ -320,6 +320,30 @@ fn beside_a_base_arm_the_session_is_no_longer_for_it() {
 }
 
 #[test]
+fn without_a_base_arm_every_planned_run_is_taken() {
+    let mut maker = Maker::new(Some(used(sessions(&FIVE))));
+    (maker.alone, maker.blocks) = (true, 8);
+    maker.rules.push(rule("hold", Against::Base));
+    let record = maker.steady(0.0, 90.0);
+    assert_eq!(
+        record.evidence.samples.len(),
+        8,
+        "one run a block, and no rule of the base arm ends it early"
+    );
+    assert!(record.evidence.samples.iter().all(|sample| sample.arm == Arm::B));
+    assert_eq!(verdict(&record), (Verdict::Regression, Outcome::Fail, Disposition::RejectedNull));
+    assert_eq!(
+        verdict(&maker.steady(0.0, 100.0)),
+        (Verdict::NoRegression, Outcome::Pass, Disposition::Measured)
+    );
+    maker.baseline = Some(used(sessions(&FIVE[..2])));
+    assert_eq!(
+        verdict(&maker.steady(0.0, 100.0)),
+        (Verdict::Advisory, Outcome::Inconclusive, Disposition::Measured)
+    );
+}
+
+#[test]
 fn a_record_is_judged_again_without_the_file() {
     let record = against(&FIVE, 94.4);
     let back: Record = serde_json::from_str(&record.line().unwrap()).unwrap();
@@ -348,19 +372,13 @@ fn only_lines_that_may_matter_go_into_the_record() {
         today: "2026-11-30".to_owned(),
         stale_after_days: 30,
     };
-    let used = BaselineUse::select(
-        Some(&baseline),
-        source.clone(),
-        &["model".to_owned()],
-        &record.gate,
-        &record.plan.cells,
-    );
+    let used = BaselineUse::select(Some(&baseline), source.clone(), &record.gate, &record.plan.cells);
     let kept: Vec<(&str, &str)> = used
         .lines
         .iter()
         .map(|line| (line.fixture.as_str(), line.metric.as_str()))
         .collect();
     assert_eq!(kept, [("q4", "pp"), ("q4", "tg"), ("q8", "tg")]);
-    let absent = BaselineUse::select(None, Source { digest: None, ..source }, &[], &record.gate, &record.plan.cells);
+    let absent = BaselineUse::select(None, Source { digest: None, ..source }, &record.gate, &record.plan.cells);
     assert_eq!((absent.arch.as_str(), absent.lines.len()), (ARCH, 0));
 }

@@ -229,7 +229,7 @@ fn ordered(case: &Case) -> Vec<Orientation> {
 fn order(case: &Case) {
     let letters: String = ordered(case)
         .iter()
-        .flat_map(|orientation| orientation.arms().map(|arm| arm == Arm::B))
+        .flat_map(|orientation| orientation.arms().iter().map(|arm| *arm == Arm::B))
         .map(|candidate| if candidate { 'B' } else { 'A' })
         .collect();
     assert_eq!(letters, case.text("order"), "{}", case.name);

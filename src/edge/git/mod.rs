@@ -1,14 +1,28 @@
 //! The version-control state around a folder.
 
+mod base;
+mod checkout;
+mod command;
+mod event;
+mod repository;
+mod snapshot;
+mod submodules;
+
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorCode, Repository, StatusOptions};
+use git2::{ErrorCode, StatusOptions};
 
 use crate::model::identity::Source;
 
+pub use base::{Candidate, Chosen, choose};
+pub use command::Git;
+pub use event::Event;
+pub use repository::Repository;
+pub use snapshot::Snapshot;
+
 /// The top of the working tree that a folder is in; none outside a repository.
 pub fn top(folder: &Path) -> Option<PathBuf> {
-    Repository::discover(folder).ok()?.workdir().map(Path::to_owned)
+    git2::Repository::discover(folder).ok()?.workdir().map(Path::to_owned)
 }
 
 /// Branch, commit and cleanness of the repository around a folder.
@@ -16,7 +30,7 @@ pub fn top(folder: &Path) -> Option<PathBuf> {
 /// # Errors
 /// Why they are not known, in a few words.
 pub fn source(folder: &Path) -> Result<Source, String> {
-    let repository = Repository::discover(folder).map_err(|error| match error.code() {
+    let repository = git2::Repository::discover(folder).map_err(|error| match error.code() {
         ErrorCode::NotFound => "not in a git repository".to_owned(),
         ErrorCode::Owner => {
             "the git repository belongs to another user: `git config --global --add safe.directory DIR` allows it".to_owned()

@@ -1,0 +1,115 @@
+//! Order, limits and conditions: `[plan]`, `[require]`, `[ingest]`.
+
+use std::time::Duration;
+
+use toml::de::DeValue;
+
+use super::declaration::{Ingest, PlanKeys, Require, Warmup};
+use super::reading::Table;
+use super::words::distinct;
+use super::{paths, value};
+use crate::model::plan::{MAX_BLOCKS, Objective, OnInconclusive, Order};
+
+const COMPLETE: &[&str] = &["source", "artifacts", "model", "prompt", "gpu", "config", "policy"];
+const COMPLETE_DEFAULT: &[&str] = &["source", "artifacts", "model", "prompt", "config", "policy"];
+const EQUAL: &[&str] = &["model", "prompt", "gpu", "config", "policy"];
+
+/// `[plan]`
+pub(super) fn plan(root: &Table<'_>) -> PlanKeys {
+    let table = root.section("plan", "plan");
+    let objectives = [("gate", Objective::Gate), ("promote", Objective::Promote)];
+    let orders = [("thue-morse", Order::ThueMorse), ("abba", Order::Abba)];
+    let endings = [("fail", OnInconclusive::Fail), ("advisory", OnInconclusive::Advisory)];
+    PlanKeys {
+        objective: table.read("objective", value::choice(&objectives)).unwrap_or(Objective::Gate),
+        order: table.read("order", value::choice(&orders)).unwrap_or(Order::ThueMorse),
+        max_blocks: table.read("max_blocks", value::whole(MAX_BLOCKS)).unwrap_or(14),
+        max_session: table.read("max_session", value::duration).unwrap_or(Duration::from_secs(45 * 60)),
+        alpha: table.read("alpha", value::rate).unwrap_or(0.01),
+        beta: table.read("beta", value::rate).unwrap_or(0.05),
+        null_margin_pct: table.read("null_margin", value::percent(100.0)).unwrap_or(0.0),
+        warmup_runs: table.read("warmup_runs", value::whole(0..=100)).unwrap_or(1),
+        warmup: warmup(&table.section("warmup", "plan.warmup")),
+        max_void_blocks: table.read("max_void_blocks", value::whole(0..=28)).unwrap_or(2),
+        max_attempts: table.read("max_attempts", value::whole(1..=100)).unwrap_or(3),
+        on_inconclusive: table
+            .read("on_inconclusive", value::choice(&endings))
+            .unwrap_or(OnInconclusive::Fail),
+        runs: table.read("runs", value::whole(2..=1000)).unwrap_or(8),
+        pre_push: table.read("pre_push", value::switch).unwrap_or(false),
+    }
+}
+
+fn warmup(table: &Table<'_>) -> Option<Warmup> {
+    if !table.stands() {
+        return None;
+    }
+    let helpers = table.reading.known.helpers;
+    Some(Warmup {
+        helper: table.need("helper", value::known("helper", helpers)).unwrap_or_default(),
+        seconds: table.read("seconds", value::whole(1..=600)).unwrap_or(10),
+    })
+}
+
+/// `[require]`
+pub(super) fn require(root: &Table<'_>) -> Require {
+    let table = root.section("require", "require");
+    let fields = |key: &str, known: &[&str], default: &[&str]| {
+        if table.value(key).is_none() {
+            return default.iter().map(|field| (*field).to_owned()).collect();
+        }
+        let wants = "a list of identity fields, such as [\"model\", \"gpu\"],";
+        distinct(&table, key, wants, value::known("identity field", known))
+    };
+    Require {
+        checks: distinct(
+            &table,
+            "checks",
+            "a list of check ids, such as [\"Q-BUSY\"],",
+            |value| match table.reading.known.checks {
+                Some(checks) => value::known("check", checks)(value),
+                None => check_id(value),
+            },
+        ),
+        complete: fields("complete", COMPLETE, COMPLETE_DEFAULT),
+        equal: fields("equal", EQUAL, EQUAL),
+        guard: table.read("guard", value::switch).unwrap_or(false),
+    }
+}
+
+/// What the id of a check looks like, where the checks themselves are not known: `Q-BUSY`.
+fn check_id(value: &DeValue<'_>) -> Result<String, String> {
+    let id = value::filled(value)?;
+    let upper = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    let well_formed = id
+        .split_once('-')
+        .is_some_and(|(family, name)| family.len() == 1 && upper(family) && upper(name));
+    if well_formed {
+        Ok(id)
+    } else {
+        Err(format!("{id:?} is no check id: write for example \"Q-BUSY\""))
+    }
+}
+
+/// `[ingest]`, without its metrics.
+pub(super) fn ingest(root: &Table<'_>) -> Option<Ingest> {
+    let table = root.section("ingest", "ingest");
+    if !table.stands() {
+        return None;
+    }
+    let adapters = table.reading.known.adapters;
+    let texts = |key: &str| distinct(&table, key, "a list of texts, such as [\"gsm8k\"],", value::filled);
+    Some(Ingest {
+        adapter: table.read("adapter", value::known("adapter", adapters)),
+        path: table.read("path", |value| {
+            let path = value::filled(value)?;
+            paths::inside(&path).map(|()| path)
+        }),
+        newest: table.read("newest", value::switch).unwrap_or(false),
+        model: table.read("model", value::filled),
+        tasks: texts("tasks"),
+        groups: texts("groups"),
+        strict_config: table.read("strict_config", value::switch).unwrap_or(false),
+        metrics: Vec::new(),
+    })
+}

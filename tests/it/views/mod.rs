@@ -1,0 +1,4 @@
+//! Views of a record: what people read, and that foreign text in it is inert.
+
+mod hostile;
+mod typical;
