@@ -87,7 +87,7 @@ fn a_broken_engine_does_not_hold() {
 
 /// The candidate's deviations from its own mean, `factor` times as large.
 fn heavier(blocks: &[Block], factor: f64) -> Vec<Block> {
-    let of = |block: &Block| block.orientation.arms().iter().map(|arm| *arm == Arm::B).into_iter().zip(block.y);
+    let of = |block: &Block| block.orientation.arms().iter().map(|arm| *arm == Arm::B).zip(block.y);
     let candidate: Vec<f64> = blocks.iter().flat_map(of).filter(|(b, _)| *b).map(|(_, y)| y).collect();
     let mean = candidate.iter().sum::<f64>() / candidate.len() as f64;
     mapped(blocks, |_, y, candidate| if candidate { mean + factor * (y - mean) } else { y })

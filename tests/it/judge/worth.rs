@@ -22,21 +22,11 @@ fn nothing_asked_is_nothing_checked() {
         metric: "other".to_owned(),
         ..rule("hold")
     };
-    let baseline = Rule {
-        against: Against::Baseline,
-        ..rule("hold")
-    };
     for (what, metrics, rules, verdicts) in [
         ("no rule", vec![metric("t:lower:ms", "2%")], vec![], 0),
         ("no metric", vec![], vec![rule("hold")], 0),
         ("an info metric only", vec![info("t:lower:ms")], vec![rule("hold")], 0),
         ("a rule on another metric", vec![metric("t:lower:ms", "2%")], vec![elsewhere], 0),
-        (
-            "a rule against the baseline only",
-            vec![metric("t:lower:ms", "2%")],
-            vec![baseline],
-            0,
-        ),
         ("an advisory rule only", vec![metric("t:lower:ms", "2%")], vec![advisory], 1),
     ] {
         let session = Session::of(metrics, rules).whole(noisy(0.0, 0.2, 1));
