@@ -36,7 +36,7 @@ pub const ERROR: Exit = Exit {
 pub const INCONCLUSIVE: Exit = Exit {
     code: 3,
     word: "inconclusive",
-    means: "a required question has no answer: too noisy, not measured, nothing checked",
+    means: "a required question has no answer: too noisy, not measured, stale or foreign baseline, nothing checked",
 };
 /// Integrity or policy.
 pub const VIOLATION: Exit = Exit {

@@ -4,13 +4,13 @@ use super::course::{Course, covers};
 use super::reference::{response, session};
 use super::rule::{gain, held_baseline};
 use super::{Case, crossover, judge, summary};
-use crate::model::baseline::{BaselineUse, DEFAULT_EQUAL, SampleLine, is_date};
-use crate::model::gate::{Against, Bound, Rule};
+use crate::model::baseline::{SampleLine, is_date};
+use crate::model::gate::{Against, Rule};
 use crate::model::identity::{build_digest, identity_digest};
 use crate::model::judgement::Disposition;
 use crate::model::metric::{Metric, Role, Scale};
 use crate::model::number::{difference, figure, size};
-use crate::model::record::Record;
+use crate::model::record::{Context, Record};
 use crate::model::sample::{Arm, Cell};
 use crate::model::text::plain_line;
 use crate::model::unit::convert;
@@ -37,7 +37,7 @@ pub struct Wanted<'a> {
 /// Why the record may not become a baseline, in one sentence.
 pub fn lines(record: &Record, wanted: &Wanted<'_>) -> Result<Vec<SampleLine>, String> {
     refuse(record)?;
-    let identity = identity_digest(&record.identity, &equal_of(record.context.baseline.as_ref())).map_err(|unknown| {
+    let identity = identity_digest(&record.identity, &record.gate.equal).map_err(|unknown| {
         let fields: Vec<String> = unknown.iter().map(|field| format!("{} ({})", field.field, field.why)).collect();
         format!(
             "the identity is not known, and what is unknown equals nothing: {}",
@@ -57,6 +57,9 @@ pub fn lines(record: &Record, wanted: &Wanted<'_>) -> Result<Vec<SampleLine>, St
     {
         let course = course(record, cell)?;
         for metric in record.gate.metrics.iter().filter(|metric| of_interest(metric, wanted)) {
+            if !record.gate.measures(&cell.fixture, &metric.name) {
+                continue;
+            }
             let mut extras = std::collections::BTreeMap::new();
             extras.extend(build_digest(record.identity.arms.of(wanted.arm)).map(|build| ("binary".to_owned(), build)));
             if wanted.arm == Arm::A {
@@ -91,7 +94,7 @@ fn of_interest(metric: &Metric, wanted: &Wanted<'_>) -> bool {
 
 /// Refuses what is worth less than `measured`, what nobody reviewed, and what no real machine measured.
 ///
-/// The disposition counts without the rules that speak of the baseline itself: or none that has become wrong could ever be replaced.
+/// The disposition counts without the baseline itself: or none that has become wrong could ever be replaced.
 fn refuse(record: &Record) -> Result<(), String> {
     if record.host.replayed {
         return Err("the host was replayed from a snapshot: no machine measured this".to_owned());
@@ -102,15 +105,17 @@ fn refuse(record: &Record) -> Result<(), String> {
             "the record is labelled {label}: measure the merged code on a trusted machine"
         ));
     }
+    if record.judgement.disposition == Disposition::Historical {
+        return Err("the record is historical: it is kept, and no longer stands for anything".to_owned());
+    }
     if record.cancelled.is_some() || record.evidence.ended.is_some() {
         return Err("the session did not come to its end".to_owned());
     }
-    let mut gate = record.gate.clone();
-    gate.rules.retain(|rule| !speaks_of_baseline(rule));
-    let mut context = record.context.clone();
-    context.baseline = None;
+    let context = Context {
+        baseline: None,
+        ..record.context.clone()
+    };
     let judgement = judge(&Case {
-        gate: &gate,
         context: &context,
         ..Case::from(record)
     });
@@ -123,23 +128,13 @@ fn refuse(record: &Record) -> Result<(), String> {
     }
 }
 
-/// A floor asks for a baseline only by a share of one, whatever it says it is against.
-fn speaks_of_baseline(rule: &Rule) -> bool {
-    let share = |bound: &Option<Bound>| matches!(bound, Some(Bound::Historical { .. } | Bound::Baseline { .. }));
-    if rule.kind == "floor" {
-        return share(&rule.at_least) || share(&rule.at_most);
-    }
-    rule.against == Against::Baseline
-}
-
 fn course<'a>(record: &'a Record, cell: &'a Cell) -> Result<Course<'a>, String> {
     let course = Course::read(&record.plan, &record.gate, cell, &record.evidence.samples);
     let name = plain_line(&cell.fixture, 100);
     if course.trouble.is_some() {
         return Err(format!("the session of fixture {name:?} ran into trouble"));
     }
-    let alone = !record.plan.blocks.iter().any(|orientation| orientation.arms().contains(&Arm::A));
-    if alone && course.blocks.len() < record.plan.blocks.len() {
+    if record.plan.sides().len() == 1 && course.blocks.len() < record.plan.blocks.len() {
         return Err(format!("the session of fixture {name:?} did not come to its end"));
     }
     Ok(course)
@@ -248,9 +243,4 @@ pub fn agrees(line: &SampleLine, arch: &str, evidence: &Record) -> Result<(), St
         Some((what, _)) => Err(format!("{what} of the line is not what the evidence gives: {again}")),
         None => Ok(()),
     }
-}
-
-/// The fields that a record's identity is compared by.
-fn equal_of(used: Option<&BaselineUse>) -> Vec<String> {
-    used.map_or_else(|| DEFAULT_EQUAL.map(str::to_owned).to_vec(), |used| used.equal.clone())
 }

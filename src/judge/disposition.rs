@@ -1,10 +1,12 @@
 //! What the evidence is worth, from facts alone. The first that applies decides.
 
+use std::collections::HashSet;
+
 use super::Case;
 use crate::model::gate::Against;
 use crate::model::judgement::{Disposition, Outcome, Ruling, Verdict};
 use crate::model::plan::Objective;
-use crate::model::sample::Sample;
+use crate::model::sample::Cell;
 
 /// The disposition with the facts that decided it.
 pub fn of(case: &Case<'_>, verdicts: &[Ruling]) -> (Disposition, Vec<String>) {
@@ -53,10 +55,11 @@ fn rejected(case: &Case<'_>, verdicts: &[Ruling]) -> Vec<String> {
     if required().next().is_none() {
         facts.push("nothing was asked: no required rule covers a metric that is judged".to_owned());
     }
+    let unreported = unreported(case);
     let counts = |ruling: &&Ruling| ruling.required || ruling.verdict == Verdict::EnvironmentShift;
     for ruling in verdicts.iter().filter(counts).filter(|ruling| ruling.outcome != Outcome::Pass) {
         let fact = match ruling.verdict {
-            _ if lacks_only_a_baseline(case, ruling) => continue,
+            _ if lacks_only_a_baseline(ruling, &unreported) => continue,
             Verdict::ThrottleAttributable | Verdict::EnvironmentShift => format!("a confounder: {} on {}", ruling.verdict, ruling.metric),
             _ if ruling.outcome == Outcome::Fail => format!("the rule {} failed on {}: {}", ruling.rule, ruling.metric, ruling.verdict),
             _ => format!("the samples gave no answer on {}: {}", ruling.metric, ruling.verdict),
@@ -67,17 +70,22 @@ fn rejected(case: &Case<'_>, verdicts: &[Ruling]) -> Vec<String> {
 }
 
 /// Whether the candidate was measured and only the baseline has nothing to compare it with: that says nothing against the samples.
-fn lacks_only_a_baseline(case: &Case<'_>, ruling: &Ruling) -> bool {
+fn lacks_only_a_baseline(ruling: &Ruling, unreported: &HashSet<(&Cell, &str)>) -> bool {
     let of_baseline = ruling.against == Against::Baseline || ruling.rule == "floor";
-    let reported = |sample: &Sample| sample.cell != ruling.cell || !sample.missing.contains_key(&ruling.metric);
     match ruling.verdict {
         Verdict::Advisory | Verdict::New | Verdict::StaleBaseline => true,
         Verdict::NotMeasured => {
-            of_baseline
-                && ruling.outcome == Outcome::Inconclusive
-                && ruling.candidate.is_some()
-                && case.evidence.samples.iter().all(reported)
+            let reported = ruling.candidate.is_some() && !unreported.contains(&(&ruling.cell, ruling.metric.as_str()));
+            of_baseline && ruling.outcome == Outcome::Inconclusive && reported
         }
         _ => false,
     }
+}
+
+/// What some process did not report.
+fn unreported<'a>(case: &Case<'a>) -> HashSet<(&'a Cell, &'a str)> {
+    let samples = case.evidence.samples.iter();
+    samples
+        .flat_map(|sample| sample.missing.keys().map(|metric| (&sample.cell, metric.as_str())))
+        .collect()
 }

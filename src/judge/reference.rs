@@ -16,6 +16,8 @@ pub const SESSIONS_MAX: usize = 20;
 pub struct Reference<'a> {
     /// The baseline in the record.
     pub used: &'a BaselineUse,
+    /// Identity fields that must be equal.
+    pub equal: &'a [String],
     /// The digest of today's identity; of one that is not known, why it is not.
     pub identity: Result<String, String>,
     /// The architecture of today's machine; none where it is not known.
@@ -56,7 +58,7 @@ impl<'a> Reference<'a> {
     /// The case's baseline; none where none was named.
     pub fn of(case: &Case<'a>) -> Option<Self> {
         let used = case.context.baseline.as_ref()?;
-        let identity = identity_digest(case.identity, &used.equal).map_err(|unknown| {
+        let identity = identity_digest(case.identity, &case.gate.equal).map_err(|unknown| {
             let fields: Vec<String> = unknown.iter().map(|field| format!("{} ({})", field.field, field.why)).collect();
             fields.join(", ")
         });
@@ -71,7 +73,10 @@ impl<'a> Reference<'a> {
         let of_machine = arch.as_deref() == Some(used.arch.as_str());
         let fixtures: HashSet<&str> = case.plan.cells.iter().map(|cell| cell.fixture.as_str()).collect();
         let metrics: HashSet<&str> = case.gate.metrics.iter().map(|metric| metric.name.as_str()).collect();
-        let measured = |line: &SampleLine| fixtures.contains(line.fixture.as_str()) && metrics.contains(line.metric.as_str());
+        let measured = |line: &SampleLine| {
+            let known = fixtures.contains(line.fixture.as_str()) && metrics.contains(line.metric.as_str());
+            known && case.gate.measures(&line.fixture, &line.metric)
+        };
         let current = |line: &&SampleLine| !line.is_historical();
         let own = |line: &&SampleLine| current(line) && identity.as_ref().is_ok_and(|own| line.identity.as_ref() == Some(own));
         Some(Self {
@@ -79,6 +84,7 @@ impl<'a> Reference<'a> {
             unmeasured: used.lines.iter().filter(own).filter(|line| !measured(line)).collect(),
             base_build: build_digest(&case.identity.arms.a),
             used,
+            equal: &case.gate.equal,
             identity,
             arch,
             buckets,

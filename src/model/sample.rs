@@ -61,7 +61,7 @@ impl<T> PerArm<T> {
 }
 
 /// What a sample belongs to besides its arm.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// The fixture's name; empty where the gate declares none.
     #[serde(default, skip_serializing_if = "String::is_empty")]

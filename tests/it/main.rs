@@ -12,6 +12,7 @@ mod adapter;
 mod alone;
 mod artifacts;
 mod base;
+mod baseline;
 mod build;
 mod clean;
 mod digest;

@@ -90,7 +90,7 @@ fn accept(file: &str) -> String {
 
 fn stale(bucket: &Bucket<'_>, reference: &Reference<'_>, lines: &[&SampleLine]) -> Ruled {
     let theirs = lines.first().and_then(|line| line.identity.as_deref()).unwrap_or_default();
-    let equal = reference.used.equal.join(", ");
+    let equal = reference.equal.join(", ");
     let because = match &reference.identity {
         Ok(ours) => format!(
             "{}: the baseline's newest session has identity {theirs}, this one {ours}: {equal} must be equal, so no number is compared.",
@@ -198,7 +198,15 @@ impl<'a> Standing<'a> {
         let ruling = &mut ruled.ruling;
         (ruling.scale, ruling.tolerance, ruling.base) = (self.scale, self.tolerance, self.range());
         ruling.warnings.extend(self.age());
-        ruling.warnings.extend(self.creep(ruling.verdict));
+        match self.creep() {
+            Some((since, true)) if ruling.verdict != Verdict::Regression => {
+                ruling
+                    .warnings
+                    .push(format!("creep: {since}: accepted steps add up to more than the tolerance"));
+            }
+            Some((since, _)) => ruling.because.push_str(&format!(" It stands at {since}.")),
+            None => {}
+        }
         let gain_pct = self.median_gain_pct(ruling);
         ruling
             .warnings
@@ -320,8 +328,8 @@ impl<'a> Standing<'a> {
         })
     }
 
-    /// How far the session has moved from the first of its line of sessions: small accepted steps add up.
-    fn creep(&self, verdict: Verdict) -> Option<String> {
+    /// How far the session has moved from the first of its line of sessions, and whether that is more than the tolerance.
+    fn creep(&self) -> Option<(String, bool)> {
         let oldest = self.sessions.last()?;
         let anchor = oldest.line.anchor();
         let (date, median) = match &anchor {
@@ -329,20 +337,13 @@ impl<'a> Standing<'a> {
                 anchor.date.as_str(),
                 convert(anchor.median, oldest.line.unit, self.bucket.metric.unit)?,
             ),
+            None if self.sessions.len() < 2 => return None,
             None => (oldest.line.date.as_str(), oldest.median),
         };
-        if anchor.is_none() && self.sessions.len() < 2 {
-            return None;
-        }
         let crept = self.candidate - response(&[median], &self.bucket.metric, self.scale)?;
         let shown = self.shown(crept);
         let since = format!("{shown} since the anchor, the session of {date} with {}", figure(median));
-        let loud = crept > self.margin + SLACK && verdict != Verdict::Regression;
-        Some(if loud {
-            format!("creep: {since}: accepted steps add up to more than the tolerance")
-        } else {
-            since
-        })
+        Some((since, crept > self.margin + SLACK))
     }
 
     /// What no clock can be believed below, in response units.

@@ -4,6 +4,7 @@
 //! made through this module byte for byte. See `docs/formats.md` for the text itself.
 
 pub mod fault;
+mod field;
 pub mod import;
 mod name;
 mod read;
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use fault::Fault;
 pub use read::{parse, parse_bytes};
-pub use usage::{BaselineUse, DEFAULT_EQUAL, STALE_AFTER_DAYS, Source};
+pub use usage::{BaselineUse, STALE_AFTER_DAYS, Source};
 pub use write::Refused;
 
 use super::metric::Better;

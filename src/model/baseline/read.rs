@@ -1,16 +1,11 @@
 //! The reader: every line is understood or refused with its place. Its counterpart is [`super::write`].
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use super::{
-    BandLine, Baseline, FILE_MAX_BYTES, Fault, LINE_MAX_BYTES, Row, SampleLine, Says, VERSION, arch_of_file, is_arch, is_date, is_hex, name,
-};
+use super::field::{Fields, Wrong, number};
+use super::{BandLine, Baseline, FILE_MAX_BYTES, Fault, LINE_MAX_BYTES, Row, SampleLine, Says, VERSION, arch_of_file, is_arch, is_date};
 use crate::model::metric::Better;
-use crate::model::quantity::{names_no_finite_number, split_number};
-use crate::model::unit::{Dimension, Unit};
-
-/// A byte of a line, and what is wrong there.
-type Wrong = (usize, String);
+use crate::model::unit::Unit;
 
 /// Reads a baseline from the bytes of a file.
 ///
@@ -269,151 +264,5 @@ fn key(says: &Says) -> Option<String> {
             });
             Some(format!("sample\0{}\0{}\0{session}", line.fixture, line.metric))
         }
-    }
-}
-
-/// One finite number of a unit, in plain decimal notation.
-fn number(word: &str, unit: Unit) -> Result<f64, String> {
-    if names_no_finite_number(word) {
-        return Err(format!("{word:?}: not a finite number"));
-    }
-    if word.contains(',') {
-        return Err(format!(
-            "{word:?}: a comma is not read in numbers: write {:?}",
-            word.replace(',', ".")
-        ));
-    }
-    let value = match split_number(word) {
-        Some((number, "")) => number.parse::<f64>().map_err(|error| format!("{word:?}: {error}"))?,
-        _ => return Err(format!("{word:?}: not a decimal number")),
-    };
-    if !value.is_finite() {
-        return Err(format!("{word:?}: too large for a number"));
-    }
-    let least = match unit.dimension() {
-        Dimension::Temperature | Dimension::Points | Dimension::Voltage => f64::NEG_INFINITY,
-        Dimension::Share | Dimension::Count | Dimension::Bytes | Dimension::Tokens => 0.0,
-        // A rate or a duration of zero is a failed run.
-        _ => f64::MIN_POSITIVE,
-    };
-    if value < least {
-        let at_least = if least == 0.0 { "at least 0" } else { "above 0" };
-        return Err(format!("{word:?}: a figure in {unit} is {at_least}"));
-    }
-    Ok(value)
-}
-
-/// The words of a line with the byte at which each begins.
-struct Fields<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Fields<'a> {
-    fn of(text: &'a str) -> Self {
-        Self { text, at: 0 }
-    }
-
-    fn next(&mut self) -> Option<(usize, &'a str)> {
-        let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-        let bytes = self.text.as_bytes().get(self.at..)?;
-        let start = self.at + bytes.iter().position(|byte| !blank(byte))?;
-        let word = self.text.get(start..)?;
-        let length = word.bytes().position(|byte| blank(&byte)).unwrap_or(word.len());
-        self.at = start + length;
-        Some((start, word.get(..length)?))
-    }
-
-    fn word(&mut self, what: &str) -> Result<(usize, &'a str), Wrong> {
-        self.next()
-            .ok_or_else(|| (self.text.len(), format!("the line ends where {what} is expected")))
-    }
-
-    fn end(&mut self) -> Result<(), Wrong> {
-        self.next()
-            .map_or(Ok(()), |(at, word)| Err((at, format!("{word:?} is one field too many"))))
-    }
-
-    fn name(&mut self, what: &str) -> Result<String, Wrong> {
-        let (at, word) = self.word(what)?;
-        name::decode(word).map_err(|(byte, why)| (at + byte, why))
-    }
-
-    fn metric(&mut self) -> Result<String, Wrong> {
-        let before = self.at;
-        let metric = self.name("the metric")?;
-        if metric.is_empty() {
-            return Err((before + 1, "a metric needs a name".to_owned()));
-        }
-        Ok(metric)
-    }
-
-    fn count(&mut self, what: &str) -> Result<u32, Wrong> {
-        let (at, word) = self.word(what)?;
-        let count = word.parse::<u32>().ok().filter(|count| *count > 0);
-        count.ok_or_else(|| (at, format!("{word:?}: {what} must be a whole number from 1")))
-    }
-
-    fn digest(&mut self, what: &str, digits: usize) -> Result<(usize, Option<String>), Wrong> {
-        let (at, word) = self.word(what)?;
-        if word == "-" {
-            return Ok((at, None));
-        }
-        if !is_hex(word, digits) {
-            return Err((at, format!("{word:?}: {what} is {digits} hexadecimal digits in lower case, or -")));
-        }
-        Ok((at, Some(word.to_owned())))
-    }
-
-    /// The next word, unless it is a `key=value` or the line ends.
-    fn next_unless_extra(&mut self) -> Option<(usize, &'a str)> {
-        let before = self.at;
-        let found = self.next()?;
-        if found.1.contains('=') {
-            self.at = before;
-            return None;
-        }
-        Some(found)
-    }
-
-    fn extras(&mut self) -> Result<BTreeMap<String, String>, Wrong> {
-        let mut extras = BTreeMap::new();
-        while let Some((at, word)) = self.next() {
-            let Some((key, value)) = word.split_once('=') else {
-                return Err((at, format!("{word:?}: only key=value follows the first key=value")));
-            };
-            let good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-            if !key.starts_with(|c: char| c.is_ascii_lowercase()) || !key.bytes().all(good) {
-                return Err((
-                    at,
-                    format!("{key:?} is no key: a lower-case letter, then letters, digits and underscores"),
-                ));
-            }
-            let value_at = at + key.len() + 1;
-            let value = name::decode(value).map_err(|(byte, why)| (value_at + byte, why))?;
-            check_extra(key, &value).map_err(|what| (value_at, what))?;
-            if extras.insert(key.to_owned(), value).is_some() {
-                return Err((at, format!("{key} is said twice")));
-            }
-        }
-        Ok(extras)
-    }
-}
-
-fn check_extra(key: &str, value: &str) -> Result<(), String> {
-    match key {
-        "status" if value != "historical" => Err(format!("status {value:?}: known is historical")),
-        "arm" if !matches!(value, "A" | "B") => Err(format!("arm {value:?}: want A or B")),
-        "anchor" => {
-            let sound = value.split_once('@').is_some_and(|(date, median)| {
-                is_date(date) && matches!(split_number(median), Some((number, "")) if number.parse().is_ok_and(f64::is_finite))
-            });
-            if sound {
-                Ok(())
-            } else {
-                Err(format!("anchor {value:?}: want DATE@MEDIAN"))
-            }
-        }
-        _ => Ok(()),
     }
 }

@@ -9,9 +9,6 @@ use super::{BandLine, Baseline, SampleLine};
 use crate::model::gate::Gate;
 use crate::model::sample::Cell;
 
-/// Identity fields that must equal the baseline's where a gate does not say.
-pub const DEFAULT_EQUAL: [&str; 5] = ["model", "prompt", "gpu", "config", "policy"];
-
 /// After how many days a session is called old, where nothing else is said.
 pub const STALE_AFTER_DAYS: u32 = 30;
 
@@ -41,8 +38,6 @@ pub struct BaselineUse {
     pub arch: String,
     /// The revision that it was read from; null for the working tree.
     pub from: Option<String>,
-    /// Identity fields that must equal the baseline's, or it is stale.
-    pub equal: Vec<String>,
     /// The sessions of the measured fixtures and metrics, in the order of the file.
     pub lines: Vec<SampleLine>,
     /// The accepted noise of the measured buckets.
@@ -57,7 +52,7 @@ impl BaselineUse {
     /// What a session of this gate and these cells needs of a baseline; `baseline` is none where there is no file.
     ///
     /// Lines of a measured fixture or a measured metric are kept, so that a renamed one is recognised; all others are foreign.
-    pub fn select(baseline: Option<&Baseline>, source: Source, equal: &[String], gate: &Gate, cells: &[Cell]) -> Self {
+    pub fn select(baseline: Option<&Baseline>, source: Source, gate: &Gate, cells: &[Cell]) -> Self {
         let fixtures: HashSet<&str> = cells.iter().map(|cell| cell.fixture.as_str()).collect();
         let metrics: HashSet<&str> = gate.metrics.iter().map(|metric| metric.name.as_str()).collect();
         let fixture = |name: &str| fixtures.contains(name);
@@ -82,7 +77,6 @@ impl BaselineUse {
             file,
             digest,
             from,
-            equal: equal.to_vec(),
             lines: lines.cloned().collect(),
             bands: bands.cloned().collect(),
             today,
