@@ -137,6 +137,8 @@ fn context(baseline: &Baseline, gate: &Gate, plan: &Plan) -> Context {
         banners: Vec::new(),
         baseline: Some(BaselineUse::select(Some(baseline), source, gate, &plan.cells)),
         unaffected: None,
+        identical: false,
+        changed_harness: Vec::new(),
         command: "gate perf".to_owned(),
     }
 }

@@ -41,7 +41,10 @@ impl Init {
         let top = git::top(&cwd).unwrap_or(cwd);
         let path = top.join("gates/perf.toml");
         if files::is_regular(&path) {
-            bail!("{} exists: edit it, or remove it first; `gate gates check` tells whether it is right", path.display());
+            bail!(
+                "{} exists: edit it, or remove it first; `gate gates check` tells whether it is right",
+                path.display()
+            );
         }
         let project = look(&top)?;
         let text = gate(&project);
@@ -72,8 +75,15 @@ impl Init {
 /// The new text of `.gitignore`, where it lacks the entry.
 fn ignored(top: &Path) -> Result<Option<String>> {
     let path = top.join(".gitignore");
-    let mut text = if files::is_regular(&path) { files::read_text(&path)? } else { String::new() };
-    if text.lines().any(|line| matches!(line.trim(), ".gate" | ".gate/" | "/.gate" | "/.gate/")) {
+    let mut text = if files::is_regular(&path) {
+        files::read_text(&path)?
+    } else {
+        String::new()
+    };
+    if text
+        .lines()
+        .any(|line| matches!(line.trim(), ".gate" | ".gate/" | "/.gate" | "/.gate/"))
+    {
         return Ok(None);
     }
     if !text.is_empty() && !text.ends_with('\n') {
@@ -84,8 +94,15 @@ fn ignored(top: &Path) -> Result<Option<String>> {
 }
 
 fn look(top: &Path) -> Result<Project> {
-    let read = |name: &str| files::is_regular(&top.join(name)).then(|| files::read_text(&top.join(name))).transpose();
-    if let Some(program) = read("Cargo.toml")?.as_deref().and_then(|text| cargo_program(text, files::is_regular(&top.join("src/main.rs")))) {
+    let read = |name: &str| {
+        files::is_regular(&top.join(name))
+            .then(|| files::read_text(&top.join(name)))
+            .transpose()
+    };
+    if let Some(program) = read("Cargo.toml")?
+        .as_deref()
+        .and_then(|text| cargo_program(text, files::is_regular(&top.join("src/main.rs"))))
+    {
         let artifact = format!("target/release/{program}");
         return Ok(Project {
             what: format!("a Cargo package with the program {program}"),
@@ -99,7 +116,10 @@ fn look(top: &Path) -> Result<Project> {
         return Ok(Project {
             what: format!("a CMake project with the program {program}"),
             arms: arms(
-                &[&["cmake", "-B", "build", "-DCMAKE_BUILD_TYPE=Release"], &["cmake", "--build", "build", "-j", "--target", &program]],
+                &[
+                    &["cmake", "-B", "build", "-DCMAKE_BUILD_TYPE=Release"],
+                    &["cmake", "--build", "build", "-j", "--target", &program],
+                ],
                 &artifact,
             ),
             command: words(&[&format!("{{tree}}/{artifact}"), "--help"]),
@@ -108,7 +128,11 @@ fn look(top: &Path) -> Result<Project> {
     }
     if let Some(name) = read("pyproject.toml")?.as_deref().and_then(python_package) {
         let module = name.replace('-', "_");
-        let folder = if files::is_folder(&top.join("src").join(&module)) { "{tree}/src" } else { "{tree}" };
+        let folder = if files::is_folder(&top.join("src").join(&module)) {
+            "{tree}/src"
+        } else {
+            "{tree}"
+        };
         return Ok(Project {
             what: format!("the Python package {name}"),
             arms: String::new(),
@@ -142,14 +166,20 @@ fn arms(build: &[&[&str]], artifact: &str) -> String {
 fn cargo_program(text: &str, has_main: bool) -> Option<String> {
     let manifest: toml::Table = text.parse().ok()?;
     let named = |value: &toml::Value| value.get("name").and_then(toml::Value::as_str).map(str::to_owned);
-    let bin = manifest.get("bin").and_then(toml::Value::as_array).and_then(|bins| bins.iter().find_map(named));
-    bin.or_else(|| manifest.get("package").filter(|_| has_main).and_then(named)).filter(|name| plain(name))
+    let bin = manifest
+        .get("bin")
+        .and_then(toml::Value::as_array)
+        .and_then(|bins| bins.iter().find_map(named));
+    bin.or_else(|| manifest.get("package").filter(|_| has_main).and_then(named))
+        .filter(|name| plain(name))
 }
 
 /// The first `add_executable(NAME …)`.
 fn cmake_program(text: &str) -> Option<String> {
     let after = text.split("add_executable(").nth(1)?;
-    let name = after.split(|character: char| character.is_whitespace() || character == ')').find(|word| !word.is_empty())?;
+    let name = after
+        .split(|character: char| character.is_whitespace() || character == ')')
+        .find(|word| !word.is_empty())?;
     Some(name.to_owned()).filter(|name| plain(name))
 }
 
@@ -161,7 +191,11 @@ fn python_package(text: &str) -> Option<String> {
 
 /// A name that can stand in a path and a command as it is.
 fn plain(name: &str) -> bool {
-    !name.is_empty() && !name.starts_with('-') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+    !name.is_empty()
+        && !name.starts_with('-')
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
 fn gate(project: &Project) -> String {

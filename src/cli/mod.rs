@@ -5,6 +5,7 @@ mod clean;
 mod completions;
 mod explain;
 mod gates;
+mod init;
 mod ledger;
 mod parse;
 mod perf;
@@ -40,6 +41,7 @@ enum Command {
     Perf(Box<perf::Perf>),
     Baseline(baseline::BaselineCommand),
     Gates(gates::Gates),
+    Init(init::Init),
     Ledger(ledger::Ledger),
     Selftest(selftest::Selftest),
     Workload(workload::Workload),
@@ -59,6 +61,7 @@ pub fn main() -> u8 {
         Command::Perf(perf) => perf.run(),
         Command::Baseline(baseline) => baseline.run(),
         Command::Gates(gates) => gates.run(),
+        Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Selftest(selftest) => selftest.run(),
         Command::Workload(workload) => workload.run(),

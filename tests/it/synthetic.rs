@@ -115,6 +115,8 @@ impl Session {
                 banners: Vec::new(),
                 baseline: None,
                 unaffected: None,
+                identical: false,
+                changed_harness: Vec::new(),
                 command: "gate perf --a ./old --b ./new".to_owned(),
             },
             judgement: Judgement {

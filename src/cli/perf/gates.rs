@@ -310,7 +310,7 @@ impl Runner<'_> {
             today: clock::now_seconds().chars().take(10).collect(),
             stale_after_days: self.options.stale_after_days(),
         };
-        Ok(Some(BaselineUse::select(parsed.as_ref(), source, &gate.equal, gate, &plan.cells)))
+        Ok(Some(BaselineUse::select(parsed.as_ref(), source, gate, &plan.cells)))
     }
 
     fn arch(&self) -> String {

@@ -166,7 +166,11 @@ impl Workspace {
     fn listed(&self) -> Result<Vec<String>> {
         let of = |revision: &str| -> Result<Vec<String>> {
             let files = self.repository.list(revision, "gates")?;
-            Ok(files.into_iter().filter(|path| path.ends_with(".toml")).map(|path| format!("gates/{path}")).collect())
+            Ok(files
+                .into_iter()
+                .filter(|path| path.ends_with(".toml"))
+                .map(|path| format!("gates/{path}"))
+                .collect())
         };
         let mut paths = of(&self.candidate)?;
         if let Some(revision) = &self.rules {

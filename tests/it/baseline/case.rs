@@ -230,6 +230,8 @@ impl Maker {
             banners: Vec::new(),
             baseline: self.baseline.clone(),
             unaffected: None,
+            identical: false,
+            changed_harness: Vec::new(),
             command: "gate perf --gate gates/x.toml".to_owned(),
         };
         let evidence = Evidence {

@@ -2,7 +2,7 @@
 
 use gate::exit;
 use gate::model::evidence::Ended;
-use gate::model::gate::{Against, Rule};
+use gate::model::gate::Rule;
 use gate::model::identity::Unknown;
 use gate::model::judgement::{Disposition, Outcome, Step};
 use gate::model::plan::OnInconclusive;
