@@ -142,10 +142,9 @@ fn buckets<'a>(
             identical: case.context.identical,
         }
     };
-    let course = |cell: &Cell| courses.iter().find(|course| course.cell == cell);
     let asked = questions(case.gate, case.plan).into_iter();
     asked
-        .filter_map(move |(rule, metric, cell)| Some((rule, metric, course(cell)?)))
+        .filter_map(|(rule, metric, cell)| Some((rule, metric, courses.get(cell)?)))
         .map(bucket)
 }
 
@@ -162,13 +161,17 @@ fn unaffected(why: &str) -> Judgement {
     }
 }
 
-/// Every question that a gate asks: a rule, a metric it covers, a cell it covers. Without a base arm nothing is asked against it.
-fn questions<'a>(gate: &'a Gate, plan: &'a Plan) -> Vec<(&'a Rule, &'a Metric, &'a Cell)> {
+/// Every question that a gate asks: a rule, a metric it covers, the place of a cell it covers. Without a base arm nothing is asked against it.
+fn questions<'a>(gate: &'a Gate, plan: &Plan) -> Vec<(&'a Rule, &'a Metric, usize)> {
     let mut all = Vec::new();
     for rule in &gate.rules {
         for metric in &gate.metrics {
-            let asked = plan.cells.iter().filter(|cell| asks(gate, plan, rule, metric, cell));
-            all.extend(asked.map(|cell| (rule, metric, cell)));
+            let asked = plan
+                .cells
+                .iter()
+                .enumerate()
+                .filter(|(_, cell)| asks(gate, plan, rule, metric, cell));
+            all.extend(asked.map(|(cell, _)| (rule, metric, cell)));
         }
     }
     all
@@ -196,7 +199,7 @@ fn driven(case: &Case<'_>, cell: &Cell) -> bool {
 /// # Errors
 /// Why the plan cannot be judged.
 pub fn looks(gate: &Gate, plan: &Plan) -> Result<Design, String> {
-    let tests = |(rule, ..): &(&Rule, &Metric, &Cell)| rule.kind == "hold" && rule::drives(rule);
+    let tests = |(rule, ..): &(&Rule, &Metric, usize)| rule.kind == "hold" && rule::drives(rule);
     let alpha = match plan.objective {
         Objective::Gate => plan.alpha / questions(gate, plan).iter().filter(|asked| tests(asked)).count().max(1) as f64,
         Objective::Promote => plan.alpha,
