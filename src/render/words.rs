@@ -114,7 +114,9 @@ pub fn provenance(record: &Record) -> Vec<(&'static str, String)> {
     let commit = context.base.commit.as_deref().map(short);
     lines.push(("base", commit.map_or_else(|| why.clone(), |commit| format!("{commit}, {why}"))));
     if let Some(head) = &context.head {
-        lines.push(("answers for", short(head)));
+        let dirty = record.identity.arms.b.source.as_ref().is_some_and(|source| source.dirty);
+        let changes = if dirty { ", with changes that are not committed" } else { "" };
+        lines.push(("answers for", short(head) + changes));
     }
     if context.attempt > 1 {
         lines.push(("attempt", context.attempt.to_string()));

@@ -170,7 +170,12 @@ impl Runner<'_> {
     /// Why nothing is measured, where the change touches nothing that the gate names in `[when]`.
     pub fn unaffected(&self, declared: &Declared) -> Result<Option<String>> {
         let when = &declared.declaration.when;
-        let Some(changed) = self.workspace.changed.as_ref().filter(|_| !when.is_empty() && self.options.revisions.is_none()) else {
+        let Some(changed) = self
+            .workspace
+            .changed
+            .as_ref()
+            .filter(|_| !when.is_empty() && self.options.revisions.is_none())
+        else {
             return Ok(None);
         };
         let paths: Vec<&str> = changed.iter().map(String::as_str).collect();

@@ -229,10 +229,13 @@ impl Making<'_> {
             Some(Place::Tree(made)) => self.source(arm, &made.source),
             Some(Place::Install(..)) => unknown("it"),
             // There is no base arm: nothing of it is unknown.
-            None => places.get(&Arm::B).map_or_else(|| unknown("it"), |place| match place {
-                Place::Tree(made) => self.source(Arm::B, &made.source),
-                Place::Install(..) => unknown("it"),
-            }),
+            None => places.get(&Arm::B).map_or_else(
+                || unknown("it"),
+                |place| match place {
+                    Place::Tree(made) => self.source(Arm::B, &made.source),
+                    Place::Install(..) => unknown("it"),
+                },
+            ),
         };
         let sources = PerArm {
             a: source(Arm::A),

@@ -10,8 +10,8 @@ use crate::cli::gates::{GATE_MAX_BYTES, read};
 use crate::edge::arms::claim::Claim;
 use crate::edge::arms::trees::Trees;
 use crate::edge::environment::Scrubbed;
-use crate::edge::git::{self, Candidate, Chosen, Event, Repository, choose};
 use crate::edge::files;
+use crate::edge::git::{self, Candidate, Chosen, Event, Repository, choose};
 use crate::model::gate::declaration::{Declaration, Source};
 
 /// The repository as one run sees it.

@@ -232,7 +232,11 @@ fn check_caches(root: &Table<'_>, has_caches: bool, warmup_runs: u32) {
     if has_caches && warmup_runs == 0 {
         let plan = root.section("plan", "plan");
         let at = plan.value("warmup_runs").map_or(plan.at, |value| value.span().start);
-        plan.fault(at, "warmup_runs", "0, but discarded processes fill the caches of run.caches: give at least 1");
+        plan.fault(
+            at,
+            "warmup_runs",
+            "0, but discarded processes fill the caches of run.caches: give at least 1",
+        );
     }
 }
 

@@ -51,15 +51,33 @@ fn a_prebuilt_pair_is_compared_as_it_lies_there() {
         project.script(&format!("../tmp/{name}/bin/encode"), &format!("echo ms={ms}"));
     }
     let tmp = project.sandbox.path("../tmp").canonicalize().unwrap();
-    let gate = GATE.replace("build = [[\"cp\", \"tool.sh\", \"tool\"]]\n", "").replace("\"tool\"", "\"bin/*\"").replace("/tool", "/bin/encode");
-    let pair = format!("[arms.a]\npath = \"{0}/old\"\n\n[arms.b]\npath = \"{0}/new\"\n\n[plan]", tmp.display());
-    project.write("gates/perf.toml", gate.replace("[plan]", &pair) + "\n[require]\ncomplete = [\"artifacts\"]\n");
+    let gate = GATE
+        .replace("build = [[\"cp\", \"tool.sh\", \"tool\"]]\n", "")
+        .replace("\"tool\"", "\"bin/*\"")
+        .replace("/tool", "/bin/encode");
+    let pair = format!(
+        "[arms.a]\npath = \"{0}/old\"\n\n[arms.b]\npath = \"{0}/new\"\n\n[plan]",
+        tmp.display()
+    );
+    project.write(
+        "gates/perf.toml",
+        gate.replace("[plan]", &pair) + "\n[require]\ncomplete = [\"artifacts\"]\n",
+    );
     let done = project.perf(&[]).exits(1);
     let record = done.record();
-    assert_eq!((verdicts(&record), record["judgement"]["disposition"].as_str()), (vec!["regression"], Some("rejected_null")));
+    assert_eq!(
+        (verdicts(&record), record["judgement"]["disposition"].as_str()),
+        (vec!["regression"], Some("rejected_null"))
+    );
     assert_eq!(record["context"]["base"]["why"], format!("the install {}/old", tmp.display()));
     assert_eq!(record["identity"]["arms"]["A"]["artifacts"][0]["path"], "bin/encode");
-    let why = |field: &str| record["identity"]["missing"].as_array().unwrap().iter().any(|missing| missing["field"] == field);
+    let why = |field: &str| {
+        record["identity"]["missing"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|missing| missing["field"] == field)
+    };
     assert!(why("source"), "{}", record["identity"]["missing"]);
 
     // A release against the working tree.
@@ -76,7 +94,9 @@ fn a_prebuilt_pair_is_compared_as_it_lies_there() {
 fn one_build_with_two_settings_needs_no_other_revision() {
     let project = Project::new();
     let arms = "[arms.a]\nrev = \"HEAD\"\nargs = [\"110\"]\n\n[arms.b]\nrev = \"HEAD\"\nargs = [\"100\"]\n";
-    let gate = logging(&project, arms).replace("/tool\"", "/tool\", \"{args}\"").replace("[plan]", "[plan]\nobjective = \"promote\"");
+    let gate = logging(&project, arms)
+        .replace("/tool\"", "/tool\", \"{args}\"")
+        .replace("[plan]", "[plan]\nobjective = \"promote\"");
     project.write("gates/perf.toml", gate);
     project.script("tool.sh", "echo ms=$1");
     let head = project.commit("settings");
@@ -94,7 +114,10 @@ fn a_device_that_is_not_there_is_an_error() {
         return;
     }
     let project = Project::new();
-    let done = project.perf(&["--device", "0"]).exits(2).says("--device: there is no device \"0\": this machine has no GPU");
+    let done = project
+        .perf(&["--device", "0"])
+        .exits(2)
+        .says("--device: there is no device \"0\": this machine has no GPU");
     assert!(done.out.is_empty());
 }
 
@@ -102,9 +125,13 @@ fn a_device_that_is_not_there_is_an_error() {
 fn a_real_program_that_takes_longer_is_caught() {
     let Some(_) = program("cc") else { return };
     let work = |turns: u32| {
-        format!("#include <stdio.h>\nint main(void){{volatile double x=0;for(long i=0;i<{turns}L*1000;i++)x+=i;puts(x>0?\"done\":\"\");return 0;}}\n")
+        format!(
+            "#include <stdio.h>\nint main(void){{volatile double x=0;for(long i=0;i<{turns}L*1000;i++)x+=i;puts(x>0?\"done\":\"\");return 0;}}\n"
+        )
     };
-    let gate = GATE.replace("\"cp\", \"tool.sh\", \"tool\"", "\"cc\", \"-O1\", \"-o\", \"tool\", \"tool.c\"").replace("name = \"ms\"\nunit = \"ms\"", "name = \"cpu_s\"\nunit = \"s\"");
+    let gate = GATE
+        .replace("\"cp\", \"tool.sh\", \"tool\"", "\"cc\", \"-O1\", \"-o\", \"tool\", \"tool.c\"")
+        .replace("name = \"ms\"\nunit = \"ms\"", "name = \"cpu_s\"\nunit = \"s\"");
     let project = Project::with(&gate.replace("5%", "25%").replace("max_blocks = 4", "max_blocks = 14"));
     project.write("tool.c", work(20_000));
     project.commit("a program in C");

@@ -45,14 +45,21 @@ fn a_slow_pull_request_is_caught_against_its_merge_base_although_main_has_moved(
     assert_eq!(verdicts(&record), ["regression"]);
     assert_eq!(base(&record), (first.as_str(), "the merge base of the pull request and main"));
     assert_eq!(record["context"]["head"], head.as_str());
-    assert_eq!((source(&record, "A"), source(&record, "B")), ((first.clone(), false), (head.clone(), false)));
+    assert_eq!(
+        (source(&record, "A"), source(&record, "B")),
+        ((first.clone(), false), (head.clone(), false))
+    );
     assert_eq!(record["gate"]["from"], format!("base tip {}", &tip[..7]));
     let estimate = record["judgement"]["verdicts"][0]["estimate"].as_f64().unwrap();
     assert!((estimate + 20.0).abs() < 0.5, "{estimate}");
     let trees = ["A", "B"].map(|arm| record["identity"]["arms"][arm]["source"]["tree"].as_str().unwrap().to_owned());
     assert_eq!(trees[1], project.git(&["rev-parse", "HEAD^{tree}"]));
     assert_ne!(trees[0], trees[1]);
-    let plan = format!("gate perf, from the base tip {}; base: {}, the merge base of the pull request and main", &tip[..7], &first[..12]);
+    let plan = format!(
+        "gate perf, from the base tip {}; base: {}, the merge base of the pull request and main",
+        &tip[..7],
+        &first[..12]
+    );
     let done = done.says(&plan);
     assert!(done.err.contains("plan: session"), "{}", done.err);
 
@@ -114,7 +121,10 @@ fn a_push_a_merge_group_and_a_detached_head_have_their_bases() {
     let text = format!(r#"{{"before":"{}","after":"{third}"}}"#, "0".repeat(40));
     let project = event(project, "push", &text);
     let record = project.perf(&[]).exits(1).record();
-    assert_eq!(base(&record), (second.as_str(), "the first parent of HEAD, as the push made the branch"));
+    assert_eq!(
+        base(&record),
+        (second.as_str(), "the first parent of HEAD, as the push made the branch")
+    );
 
     let text = format!(r#"{{"merge_group":{{"base_sha":"{first}","head_sha":"{third}"}}}}"#);
     let project = event(project, "merge_group", &text);
@@ -134,16 +144,26 @@ fn a_push_a_merge_group_and_a_detached_head_have_their_bases() {
 fn a_dirty_tree_is_compared_with_head_and_a_clean_one_with_something_else() {
     let project = Project::new();
     let head = project.git(&["rev-parse", "HEAD"]);
-    let done = project.perf(&[]).exits(2).says("nothing to compare: HEAD is the first commit; name --base");
+    let done = project
+        .perf(&[])
+        .exits(2)
+        .says("nothing to compare: HEAD is the first commit; name --base");
     assert_eq!((done.out.as_str(), project.sandbox.sessions().len()), ("", 0));
     let done = project.perf(&["--base", "HEAD"]).exits(2);
-    assert!(done.says("nothing to compare: --base HEAD is HEAD and the working tree is clean").out.is_empty());
+    assert!(
+        done.says("nothing to compare: --base HEAD is HEAD and the working tree is clean")
+            .out
+            .is_empty()
+    );
 
     project.program(125);
     project.write("new", "not in the index\n");
     let record = project.perf(&[]).exits(1).record();
     assert_eq!(base(&record), (head.as_str(), "HEAD, as the working tree has changes"));
-    assert_eq!((source(&record, "A"), source(&record, "B")), ((head.clone(), false), (head.clone(), true)));
+    assert_eq!(
+        (source(&record, "A"), source(&record, "B")),
+        ((head.clone(), false), (head.clone(), true))
+    );
     assert_eq!(project.git(&["status", "--porcelain"]), " M tool.sh\n?? new");
 
     // A branch of a clone: against the remote's default branch.
@@ -198,7 +218,17 @@ fn a_shallow_clone_says_how_it_must_be_checked_out() {
     let _done = perf(&project, &["--no-base"]).exits(2).says("fetch-depth: 0");
     let _done = perf(&project, &["--base", "HEAD"]).exits(2).says("fetch-depth: 0");
 
-    project.git_in("shallow", &["fetch", "--quiet", "--unshallow", "origin", "main:refs/remotes/origin/main", "feature"]);
+    project.git_in(
+        "shallow",
+        &[
+            "fetch",
+            "--quiet",
+            "--unshallow",
+            "origin",
+            "main:refs/remotes/origin/main",
+            "feature",
+        ],
+    );
     let record = perf(&project, &[]).exits(1).record();
     assert_eq!(outcome(&record), "fail");
     assert_eq!(base(&record).1, "the merge base of the pull request and origin/main");

@@ -31,7 +31,9 @@ fn a_build_into_a_shared_folder_is_caught() {
     // Both trees have a link to one and the same file, and the second build writes through it.
     let (with_links, _) = project("cat tool.sh > $SHARED/tool; chmod 755 $SHARED/tool; ln -f $SHARED/tool tool");
     let done = with_links.perf(&[]).exits(2).says("arm A: another arm's build changed it");
-    let done = done.says("tool is not what this arm's build made").says("a target folder that both arms share");
+    let done = done
+        .says("tool is not what this arm's build made")
+        .says("a target folder that both arms share");
     assert_eq!((done.out.as_str(), with_links.sandbox.sessions().len()), ("", 0));
 
     let (with_symlinks, _) = project("cat tool.sh > $SHARED/tool; chmod 755 $SHARED/tool; ln -sf $SHARED/tool tool");
@@ -42,10 +44,14 @@ fn a_build_into_a_shared_folder_is_caught() {
 
 #[test]
 fn a_failing_build_tells_the_end_of_its_log_and_measures_nothing() {
-    let (project, _) = project("grep -q 120 tool.sh || { cp tool.sh tool; exit 0; }\necho compiling\necho 'tool.sh:2: no such thing' >&2\nexit 7");
+    let (project, _) =
+        project("grep -q 120 tool.sh || { cp tool.sh tool; exit 0; }\necho compiling\necho 'tool.sh:2: no such thing' >&2\nexit 7");
     let done = project.perf(&[]).exits(2).says("gate perf: arm B: build step `./build.sh`");
     assert!(done.err.contains("\n  tool.sh:2: no such thing\n"), "{}", done.err);
-    assert_eq!((done.out.as_str(), project.sandbox.sessions().len(), project.trees().len()), ("", 0, 0));
+    assert_eq!(
+        (done.out.as_str(), project.sandbox.sessions().len(), project.trees().len()),
+        ("", 0, 0)
+    );
     let log = done.err.split("all of its output is in ").nth(1).unwrap().lines().next().unwrap();
     assert!(log.contains("/.gate/logs/build-perf-") && log.ends_with("-B.log"), "{log}");
     let log = std::fs::read_to_string(log).unwrap();
@@ -57,7 +63,10 @@ fn a_failing_build_tells_the_end_of_its_log_and_measures_nothing() {
 #[test]
 fn a_build_has_a_limit_and_leaves_nothing_running() {
     let (project, shared) = project("echo $$ > $SHARED/pid; sleep 100");
-    let gate = project.sandbox.text("gates/perf.toml").replace("artifacts", "build_timeout = \"1s\"\nartifacts");
+    let gate = project
+        .sandbox
+        .text("gates/perf.toml")
+        .replace("artifacts", "build_timeout = \"1s\"\nartifacts");
     project.write("gates/perf.toml", gate);
     let start = Instant::now();
     let _done = project.perf(&[]).exits(2).says("arm A: build step");
@@ -96,7 +105,11 @@ fn equal_artifacts_of_different_sources_are_told_and_measured() {
     let project = Project::new();
     project.write("other.c", "what the build forgets\n");
     let record = project.perf(&[]).exits(0).record();
-    assert!(banners(&record).contains("a stale build, or the change lives in a file that is not listed"), "{}", banners(&record));
+    assert!(
+        banners(&record).contains("a stale build, or the change lives in a file that is not listed"),
+        "{}",
+        banners(&record)
+    );
     assert!(samples(&record).len() >= 10);
     let gate = GATE.replace("artifacts", "skip_identical = true\nartifacts");
     project.write("gates/perf.toml", gate);
@@ -112,7 +125,10 @@ fn equal_inputs_are_skipped_on_request_only() {
     let project = Project::with(&skipping);
     project.commit("the same tree again");
     let record = project.perf(&[]).exits(0).record();
-    assert_eq!((verdicts(&record), outcome(&record), samples(&record).len()), (vec!["identical_artifact"], "pass", 0));
+    assert_eq!(
+        (verdicts(&record), outcome(&record), samples(&record).len()),
+        (vec!["identical_artifact"], "pass", 0)
+    );
     assert_eq!(project.sandbox.sessions().len(), 0);
     let shown = project.sandbox.gate(&["perf"]).exits(0).out;
     assert!(shown.contains("identical"), "{shown}");
@@ -121,8 +137,16 @@ fn equal_inputs_are_skipped_on_request_only() {
 
     for (what, gate) in [
         ("not asked for", GATE.to_owned()),
-        ("another argument", skipping.replace("[run]", "[arms.b]\nargs = [\"x\"]\n\n[run]").replace("/tool\"", "/tool\", \"{args}\"")),
-        ("another variable", skipping.replace("[run]", "[arms.b]\nenv = { X = \"1\" }\n\n[run]")),
+        (
+            "another argument",
+            skipping
+                .replace("[run]", "[arms.b]\nargs = [\"x\"]\n\n[run]")
+                .replace("/tool\"", "/tool\", \"{args}\""),
+        ),
+        (
+            "another variable",
+            skipping.replace("[run]", "[arms.b]\nenv = { X = \"1\" }\n\n[run]"),
+        ),
     ] {
         project.write("gates/perf.toml", &gate);
         project.commit(what);
@@ -151,7 +175,10 @@ fn submodules_come_on_request_and_as_they_are_committed() {
     let record = project.perf(&[]).exits(0).record();
     assert_eq!(verdicts(&record), ["no_regression"]);
     project.write("lib/cost", "150\n");
-    let done = project.perf(&[]).exits(2).says("lib: the submodule has changes that are not committed");
+    let done = project
+        .perf(&[])
+        .exits(2)
+        .says("lib: the submodule has changes that are not committed");
     assert_eq!(records(&done).len(), 0);
     project.git_in("lib", &["commit", "--quiet", "--all", "-m", "slower"]);
     let record = project.perf(&[]).exits(1).record();

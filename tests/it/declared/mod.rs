@@ -85,7 +85,12 @@ impl Project {
     pub fn git_in(&self, folder: &str, words: &[&str]) -> String {
         let mut command = Command::new("git");
         self.sandbox.furnish(&mut command);
-        let who = ["user.name=A", "user.email=a@example.org", "protocol.file.allow=always", "core.autocrlf=false"];
+        let who = [
+            "user.name=A",
+            "user.email=a@example.org",
+            "protocol.file.allow=always",
+            "core.autocrlf=false",
+        ];
         command.args(who.iter().flat_map(|setting| ["-c", setting])).args(words);
         command.env("GIT_CONFIG_NOSYSTEM", "1").current_dir(self.sandbox.path(folder));
         let done = command.output().expect("git runs");
@@ -135,7 +140,9 @@ impl Project {
         let Ok(entries) = std::fs::read_dir(self.sandbox.path(".gate/trees")) else {
             return Vec::new();
         };
-        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+        entries
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect()
     }
 }
 

@@ -19,9 +19,15 @@ fn a_loosened_gate_does_not_judge_its_own_change() {
         project.write("gates/perf.toml", GATE.replace("5%", "50%"));
     });
     let record = project.perf(&[]).exits(1).record();
-    assert_eq!((verdicts(&record), record["gate"]["metrics"][0]["tolerance"].as_f64()), (vec!["regression"], Some(5.0)));
+    assert_eq!(
+        (verdicts(&record), record["gate"]["metrics"][0]["tolerance"].as_f64()),
+        (vec!["regression"], Some(5.0))
+    );
     let tip = project.git(&["rev-parse", "main"]);
-    let banner = format!("this change changes gates/perf.toml: it is judged by the rule of the base tip {}\n", &tip[..7]);
+    let banner = format!(
+        "this change changes gates/perf.toml: it is judged by the rule of the base tip {}\n",
+        &tip[..7]
+    );
     assert_eq!(banners(&record), banner);
     let shown = project.sandbox.gate(&["perf"]).exits(1).out;
     assert!(shown.contains(&format!("banner: {banner}")), "{shown}");
@@ -29,12 +35,19 @@ fn a_loosened_gate_does_not_judge_its_own_change() {
     assert!(shown.contains("- banner: this change changes gates/perf"), "{shown}");
     // Also with a base or without one that the job names itself.
     let record = project.perf(&["--base", "main"]).exits(1).record();
-    assert_eq!((verdicts(&record), record["gate"]["metrics"][0]["tolerance"].as_f64()), (vec!["regression"], Some(5.0)));
+    assert_eq!(
+        (verdicts(&record), record["gate"]["metrics"][0]["tolerance"].as_f64()),
+        (vec!["regression"], Some(5.0))
+    );
 
     // Outside of a pull request the working tree's own rule counts, and it is said.
     let project = project.env("GITHUB_EVENT_NAME", "");
     let record = project.perf(&[]).exits(0).record();
-    assert!(banners(&record).contains("touches gates/perf.toml, and is judged by it as changed"), "{}", banners(&record));
+    assert!(
+        banners(&record).contains("touches gates/perf.toml, and is judged by it as changed"),
+        "{}",
+        banners(&record)
+    );
     // By the rule of a revision, on request.
     let record = project.perf(&["--rules-from", "main"]).exits(1).record();
     assert_eq!(record["gate"]["from"], format!("revision {}", &tip[..7]));
@@ -68,11 +81,19 @@ fn what_main_did_to_its_gates_is_not_this_change() {
     let records = records(&done);
     let seen: Vec<_> = records
         .iter()
-        .map(|record| (record["gate"]["name"].as_str().unwrap(), record["gate"]["metrics"][0]["tolerance"].as_f64().unwrap()))
+        .map(|record| {
+            (
+                record["gate"]["name"].as_str().unwrap(),
+                record["gate"]["metrics"][0]["tolerance"].as_f64().unwrap(),
+            )
+        })
         .collect();
     assert_eq!(seen, [("perf", 4.0), ("young", 3.0)]);
     assert!(records.iter().all(|record| banners(record).is_empty()), "{}", done.out);
-    let _done = project.perf(&["--gate", "gates/old.toml"]).exits(2).says("gates/old.toml: the base tip");
+    let _done = project
+        .perf(&["--gate", "gates/old.toml"])
+        .exits(2)
+        .says("gates/old.toml: the base tip");
 }
 
 #[test]
@@ -86,7 +107,11 @@ fn a_new_gate_runs_and_only_advises() {
     let record = project.perf(&["--gate", "gates/strict.toml"]).exits(0).record();
     assert_eq!((outcome(&record), verdicts(&record)), ("pass", vec!["regression"]));
     assert_eq!(record["judgement"]["disposition"], "exploratory");
-    assert!(banners(&record).contains("gates/strict.toml is new: the base tip"), "{}", banners(&record));
+    assert!(
+        banners(&record).contains("gates/strict.toml is new: the base tip"),
+        "{}",
+        banners(&record)
+    );
     assert_eq!(record["context"]["new_gate"], true);
     let shown = project.sandbox.gate(&["perf", "--gate", "gates/strict.toml"]).exits(0).out;
     assert!(shown.contains("regression (advisory)") && shown.contains("is new"), "{shown}");
@@ -100,13 +125,17 @@ fn a_new_gate_that_the_base_cannot_run_keeps_nobody_waiting() {
         project.script("bench.sh", "echo ms=1");
         project.write("gates/bench.toml", GATE.replace("tool.sh", "bench.sh"));
     });
-    let done = project.perf(&[]).exits(0).says("gate bench is new, and could not be measured: arm A");
+    let done = project
+        .perf(&[])
+        .exits(0)
+        .says("gate bench is new, and could not be measured: arm A");
     assert_eq!(records(&done).len(), 1);
 }
 
 #[test]
 fn changed_baselines_prompts_and_measuring_code_are_told() {
-    let gate = GATE.replace("artifacts = [\"tool\"]", "artifacts = [\"tool\"]\nharness = [\"bench/**\"]") + "\n[[fixture]]\nname = \"p\"\nprompt = \"prompts/p.txt\"\n";
+    let gate = GATE.replace("artifacts = [\"tool\"]", "artifacts = [\"tool\"]\nharness = [\"bench/**\"]")
+        + "\n[[fixture]]\nname = \"p\"\nprompt = \"prompts/p.txt\"\n";
     let project = Project::with(&gate.replace("{tree}/tool\"", "{tree}/tool\", \"{prompt}\""));
     // The program counts its prompt's bytes.
     project.write("prompts/p.txt", "0123456789");
@@ -128,6 +157,15 @@ fn changed_baselines_prompts_and_measuring_code_are_told() {
     assert!(because.contains("measuring code itself differs"), "{because}");
     // Both arms read the prompt of the base branch's tip.
     let ruling = &record["judgement"]["verdicts"][0];
-    assert_eq!((ruling["base"]["median"].as_f64(), ruling["candidate"]["median"].as_f64()), (Some(10.0), Some(10.0)));
-    assert_eq!((&record["identity"]["prompt"]["p"]["path"], &record["identity"]["prompt"]["p"]["bytes"]), (&"prompts/p.txt".into(), &10.into()));
+    assert_eq!(
+        (ruling["base"]["median"].as_f64(), ruling["candidate"]["median"].as_f64()),
+        (Some(10.0), Some(10.0))
+    );
+    assert_eq!(
+        (
+            &record["identity"]["prompt"]["p"]["path"],
+            &record["identity"]["prompt"]["p"]["bytes"]
+        ),
+        (&"prompts/p.txt".into(), &10.into())
+    );
 }

@@ -8,7 +8,9 @@ fn a_gate_that_the_change_does_not_touch_says_so_and_starts_nothing() {
     let log = "/../tmp/log";
     let project = Project::new();
     let log = format!("{}{log}", project.sandbox.path("").display());
-    let gate = GATE.replace("[arms]", "[when]\npaths = [\"src/**\", \"*.sh\"]\n\n[arms]").replace("[\"cp\"", &format!("[\"touch\", \"{log}\"], [\"cp\""));
+    let gate = GATE
+        .replace("[arms]", "[when]\npaths = [\"src/**\", \"*.sh\"]\n\n[arms]")
+        .replace("[\"cp\"", &format!("[\"touch\", \"{log}\"], [\"cp\""));
     project.write("gates/perf.toml", gate);
     project.commit("when");
     project.write("README", "words\n");
@@ -38,11 +40,17 @@ fn several_gates_are_several_records_with_one_answer() {
     let project = Project::new();
     let lax = GATE.replace("5%", "50%");
     project.write("gates/lax.toml", &lax);
-    project.write("gates/other.toml", "version = 1\nsource = \"ingest\"\n\n[ingest]\npath = \"results\"\n");
+    project.write(
+        "gates/other.toml",
+        "version = 1\nsource = \"ingest\"\n\n[ingest]\npath = \"results\"\n",
+    );
     project.commit("gates");
     project.program(120);
     let done = project.perf(&["--out", "records.json"]).exits(1);
-    let seen: Vec<_> = records(&done).iter().map(|record| (record["gate"]["name"].clone(), outcome(record).to_owned())).collect();
+    let seen: Vec<_> = records(&done)
+        .iter()
+        .map(|record| (record["gate"]["name"].clone(), outcome(record).to_owned()))
+        .collect();
     assert_eq!(seen, [("lax".into(), "pass".to_owned()), ("perf".into(), "fail".to_owned())]);
     assert_eq!(project.sandbox.text("records.json"), done.out);
     assert_eq!(project.sandbox.ledger().len(), 2);
@@ -53,11 +61,23 @@ fn several_gates_are_several_records_with_one_answer() {
     let names: Vec<_> = records(&both).iter().map(|record| record["gate"]["name"].clone()).collect();
     assert_eq!(names, ["perf", "lax"], "in the order that was asked for");
     let shown = project.sandbox.gate(&["perf"]).exits(1).out;
-    assert!(shown.contains("gate: lax, from the working tree") && shown.contains("gate: perf, from the working tree"), "{shown}");
+    assert!(
+        shown.contains("gate: lax, from the working tree") && shown.contains("gate: perf, from the working tree"),
+        "{shown}"
+    );
 
-    let _done = project.perf(&["--gate", "gates/other.toml"]).exits(2).says("runs gates of source run");
-    let _done = project.perf(&["--gate", "gates/absent.toml"]).exits(2).says("no such gate: gates/absent.toml");
-    let _done = project.perf(&["--gate", "/etc/passwd"]).exits(2).says("lies outside the repository");
+    let _done = project
+        .perf(&["--gate", "gates/other.toml"])
+        .exits(2)
+        .says("runs gates of source run");
+    let _done = project
+        .perf(&["--gate", "gates/absent.toml"])
+        .exits(2)
+        .says("no such gate: gates/absent.toml");
+    let _done = project
+        .perf(&["--gate", "/etc/passwd"])
+        .exits(2)
+        .says("lies outside the repository");
 }
 
 #[test]
@@ -67,7 +87,10 @@ fn a_gate_that_cannot_be_measured_keeps_no_other_from_it() {
     project.write("gates/perf.toml", GATE.replace("5%", "50%"));
     project.commit("gates");
     project.program(120);
-    let done = project.perf(&["--out", "records.json"]).exits(2).says("gate: error: gate broken: arm A: build step");
+    let done = project
+        .perf(&["--out", "records.json"])
+        .exits(2)
+        .says("gate: error: gate broken: arm A: build step");
     assert_eq!(records(&done).len(), 1);
     assert_eq!(outcome(&json(&project.sandbox.text("records.json"))), "pass");
     project.write("gates/perf.toml", GATE);
@@ -79,7 +102,11 @@ fn a_wrong_gate_file_is_refused_before_anything_runs() {
     let project = Project::new();
     project.write("gates/wrong.toml", GATE.replace("tolerance = \"5%\"", "tolerance = 5"));
     project.write("gates/worse.toml", "version = 1\nsource = \"run\"\n");
-    let done = project.perf(&[]).exits(2).says("gates/wrong.toml:21:13").says("gates/worse.toml:2:");
+    let done = project
+        .perf(&[])
+        .exits(2)
+        .says("gates/wrong.toml:21:13")
+        .says("gates/worse.toml:2:");
     assert!(done.out.is_empty() && project.sandbox.sessions().is_empty());
     let outside = Project::new();
     std::fs::remove_dir_all(outside.sandbox.path(".git")).unwrap();

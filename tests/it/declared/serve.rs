@@ -73,7 +73,10 @@ fn a_server_is_ready_measured_and_gone() {
     for line in lines {
         let (pid, port) = line.split_once(' ').unwrap();
         assert!(!is_running(pid), "server {pid} still runs");
-        assert!(TcpStream::connect(("127.0.0.1", port.parse().unwrap())).is_err(), "port {port} is taken");
+        assert!(
+            TcpStream::connect(("127.0.0.1", port.parse().unwrap())).is_err(),
+            "port {port} is taken"
+        );
     }
     let artifacts = record["identity"]["arms"]["B"]["artifacts"].to_string();
     assert!(artifacts.contains("client.py"), "{artifacts}");
@@ -86,17 +89,26 @@ fn a_server_that_does_not_come_up_fails_its_arm_and_tells_why() {
     let record = project.perf(&[]).exits(1).record();
     assert_eq!(verdicts(&record), ["candidate_failed"]);
     let failed = samples(&record).iter().find(|sample| !sample["failed"].is_null()).unwrap();
-    assert_eq!((&failed["arm"], &failed["failed"]), (&"B".into(), &"the server ended before it was ready".into()));
+    assert_eq!(
+        (&failed["arm"], &failed["failed"]),
+        (&"B".into(), &"the server ended before it was ready".into())
+    );
     assert_eq!(failed["detail"]["server_tail"], "cannot load the model");
 
     // One that never gets ready, within its own limit.
-    let gate = project.sandbox.text("gates/perf.toml").replace("timeout = \"10s\"", "timeout = \"2s\"");
+    let gate = project
+        .sandbox
+        .text("gates/perf.toml")
+        .replace("timeout = \"10s\"", "timeout = \"2s\"");
     project.write("gates/perf.toml", gate);
     project.write("server.py", SERVER.replace("asked > 2", "asked < 0"));
     let record = project.perf(&[]).exits(1).record();
     let failed = samples(&record).iter().find(|sample| !sample["failed"].is_null()).unwrap();
     assert_eq!(failed["failed"], "the server was not ready after 2 s");
-    assert!(failed["detail"]["server_tail"].as_str().unwrap().contains("asked for /health"), "{failed}");
+    assert!(
+        failed["detail"]["server_tail"].as_str().unwrap().contains("asked for /health"),
+        "{failed}"
+    );
 
     // In arm A that is no verdict about the change.
     project.commit("broken");
@@ -112,7 +124,10 @@ fn a_failing_client_keeps_the_servers_words() {
     let record = project.perf(&[]).exits(1).record();
     let failed = samples(&record).iter().find(|sample| !sample["failed"].is_null()).unwrap();
     assert_eq!(failed["failed"], "exit code 4");
-    assert!(failed["detail"]["server_tail"].as_str().unwrap().contains("asked for /work"), "{failed}");
+    assert!(
+        failed["detail"]["server_tail"].as_str().unwrap().contains("asked for /work"),
+        "{failed}"
+    );
     let left = project.sandbox.lines("../tmp/log");
     assert!(left.iter().all(|line| !is_running(line.split(' ').next().unwrap())));
 }

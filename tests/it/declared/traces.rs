@@ -68,7 +68,9 @@ fn slow() -> Project {
 }
 
 fn start(project: &Project, more: &[&str]) -> Running {
-    project.sandbox.start(project.sandbox.command(&[&["perf", "--format", "json"], more].concat()))
+    project
+        .sandbox
+        .start(project.sandbox.command(&[&["perf", "--format", "json"], more].concat()))
 }
 
 /// Waits until the only session has some samples.
@@ -108,7 +110,10 @@ fn an_interrupted_build_measures_nothing_and_leaves_no_tree() {
     }
     std::thread::sleep(Duration::from_millis(300));
     running.signal(Signal::INT);
-    let done = running.wait().exits(130).says("cancelled by signal 2 while building; nothing was measured");
+    let done = running
+        .wait()
+        .exits(130)
+        .says("cancelled by signal 2 while building; nothing was measured");
     assert!(done.out.is_empty());
     assert_eq!(project.trees(), Vec::<String>::new());
 }
@@ -126,14 +131,23 @@ fn a_killed_session_goes_on_and_its_leftovers_go() {
 
     // Another gate or tree is not what was begun.
     project.script("tool.sh", "sleep 0.1\necho ms=200");
-    let done = start(&project, &["--resume", &id]).wait().exits(2).says(&format!("--resume {id}: leave it out to measure anew"));
+    let done = start(&project, &["--resume", &id])
+        .wait()
+        .exits(2)
+        .says(&format!("--resume {id}: leave it out to measure anew"));
     let _done = done.says("the source of arm B changed");
     project.script("tool.sh", "sleep 0.1\necho ms=$((101 + $$ % 60))");
     let gate = project.sandbox.text("gates/perf.toml");
     project.write("gates/perf.toml", gate.replace("2%", "3%"));
-    let _done = start(&project, &["--resume", &id]).wait().exits(2).says("the gate changed since the session began");
+    let _done = start(&project, &["--resume", &id])
+        .wait()
+        .exits(2)
+        .says("the gate changed since the session began");
     project.write("gates/perf.toml", &gate);
-    assert_eq!(project.sandbox.lines(&project.sandbox.session_file(&id))[..before.len() - 1], before[..before.len() - 1]);
+    assert_eq!(
+        project.sandbox.lines(&project.sandbox.session_file(&id))[..before.len() - 1],
+        before[..before.len() - 1]
+    );
 
     let done = start(&project, &["--resume", &id]).wait();
     assert!(matches!(done.code, Some(0 | 1 | 3)), "{done:?}");
