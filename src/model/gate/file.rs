@@ -2,8 +2,9 @@
 
 use toml::de::{DeTable, DeValue};
 
+use super::Fault;
 use super::declaration::{Declaration, DeclaredRule, Fixture, Series, Source};
-use super::fault::{Fault, place};
+use super::fault::place;
 use super::reading::{Reading, Table};
 use super::rules::{Names, rules};
 use super::series::Named;
