@@ -94,6 +94,9 @@ pub fn headline(record: &Record) -> String {
         }
     }
     let mut line = judgement.outcome.to_string();
+    if record.context.unaffected.is_some() {
+        words.push("not affected by this change".to_owned());
+    }
     if !words.is_empty() {
         line.push_str(&format!(": {}", words.join(", ")));
     }
