@@ -28,7 +28,7 @@ use rule::Bucket;
 use crate::model::evidence::{Ended, Evidence};
 use crate::model::gate::{Gate, Rule};
 use crate::model::host::Host;
-use crate::model::identity::Identity;
+use crate::model::identity::{ArmIdentity, Identity};
 use crate::model::judgement::{Disposition, ENGINE, Judgement, Outcome, Ruling, Step};
 use crate::model::metric::{Metric, Role};
 use crate::model::number::{chance, count};
@@ -186,9 +186,12 @@ fn asks(gate: &Gate, plan: &Plan, rule: &Rule, metric: &Metric, cell: &Cell) -> 
         && gate.measures(&cell.fixture, &metric.name)
 }
 
-/// Whether some rule against the base arm speaks of this cell.
+/// Whether some rule against the base arm speaks of this cell. Without a base arm the planned runs are what is measured.
 fn driven(case: &Case<'_>, cell: &Cell) -> bool {
     let Case { gate, plan, .. } = case;
+    if plan.sides().len() == 1 {
+        return false;
+    }
     let mut drivers = gate.rules.iter().filter(|rule| rule::drives(rule));
     drivers.any(|rule| gate.metrics.iter().any(|metric| asks(gate, plan, rule, metric, cell)))
 }
@@ -263,7 +266,10 @@ fn warnings(case: &Case<'_>) -> Vec<String> {
     }
     let arms = &case.identity.arms;
     let same_files = !arms.a.artifacts.is_empty() && arms.a.artifacts == arms.b.artifacts;
-    if same_files && case.plan.commands.a == case.plan.commands.b {
+    let tree = |arm: &ArmIdentity| arm.source.as_ref().and_then(|source| source.tree.clone());
+    let config = &case.identity.config;
+    let same_inputs = tree(&arms.a) == tree(&arms.b) && config.get("a") == config.get("b");
+    if case.plan.sides().len() == 2 && same_files && same_inputs && case.plan.commands.a == case.plan.commands.b {
         warnings.push("both arms run the same files with the same arguments: this is an A/A comparison".to_owned());
     }
     let left_over: u64 = case

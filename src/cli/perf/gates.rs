@@ -21,7 +21,7 @@ use crate::model::evidence::Evidence;
 use crate::model::gate::Gate;
 use crate::model::host::Host;
 use crate::model::identity::{Facts, Identity, Source};
-use crate::model::judgement::Outcome;
+use crate::model::judgement::{Outcome, Verdict};
 use crate::model::plan::Plan;
 use crate::model::record::{Context, Record};
 use crate::model::sample::{Arm, PerArm};
@@ -240,7 +240,11 @@ impl Runner<'_> {
             };
             record.gate.digest == gate.digest && builds(Arm::A) && builds(Arm::B) && record.cancelled.is_none()
         };
-        let open = |record: &Record| matches!(record.judgement.outcome, Outcome::Fail | Outcome::Inconclusive);
+        // Where only a baseline was lacking, the samples were not what gave no answer.
+        let open = |record: &Record| {
+            let mut required = record.judgement.verdicts.iter().filter(|ruling| ruling.required);
+            record.judgement.outcome == Outcome::Fail || required.any(|ruling| ruling.verdict == Verdict::Inconclusive)
+        };
         let before = ledger::records_of_gate(&self.places.ledger, &gate.name)?;
         let counted = 1 + before.iter().filter(|record| same(record) && open(record)).count() as u32;
         let of_job = environment::value("GITHUB_RUN_ATTEMPT")

@@ -216,7 +216,7 @@ impl Workspace {
             (Some(text), ours) => {
                 let banner = self.touches(path).then(|| match ours {
                     None => format!("this change removes {path}: it is judged by the rule of the {words}"),
-                    Some(ours) if ours != text => format!("this change changes {path}: it is judged by the rule of the {words}"),
+                    Some(ours) if ours != text => format!("this change edits {path}: it is judged by the rule of the {words}"),
                     Some(_) => format!("this change touches {path}, and is judged by it as changed"),
                 });
                 (text, words.clone(), banner)
