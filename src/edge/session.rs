@@ -1,5 +1,6 @@
 //! Session files: one line a fact, each synced before the next process starts, so that a killed run can go on.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -40,6 +41,9 @@ pub struct Header {
     pub host: Host,
     /// What surrounds it.
     pub context: Context,
+    /// What the record will be labelled with.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
     /// The ledger that the record will be appended to: an absolute path.
     pub ledger: PathBuf,
 }
@@ -277,6 +281,7 @@ pub fn unfinished(folder: &Path, same: impl Fn(&Header) -> bool) -> Option<Strin
         }
         let Ok((lines, _)) = read_lines(&file, &path) else { return false };
         let finished = matches!(lines.last(), Some(Line::Record(_)));
-        !finished && matches!(lines.first(), Some(Line::Session(header)) if same(header))
+        // What is labelled is one of several, and nobody goes on with one of them.
+        !finished && matches!(lines.first(), Some(Line::Session(header)) if header.labels.is_empty() && same(header))
     })
 }

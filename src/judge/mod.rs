@@ -5,6 +5,8 @@
 //! here, and `gate ledger verify` asks here again years later.
 
 pub mod acceptance;
+pub mod band;
+pub mod calibration;
 pub mod character;
 pub mod course;
 pub mod crossover;
@@ -14,12 +16,14 @@ pub mod noise;
 pub mod prediction;
 pub mod ranks;
 pub mod reference;
+pub mod responses;
 pub mod rule;
 pub mod simulate;
 pub mod summary;
 
 use serde_json::Value;
 
+use band::Bands;
 use course::{Course, covers};
 use crossover::Design;
 use reference::Reference;
@@ -95,10 +99,12 @@ pub fn judge(case: &Case<'_>) -> Judgement {
         .count();
     let design = design(plan, statistical);
     let reference = Reference::of(case);
+    let bands = Bands::of(case);
 
     let mut verdicts = Vec::new();
     let mut open = vec![false; courses.len()];
     for (rule, metric, course) in questions {
+        let band = bands.find(&course.cell.fixture, &metric.name);
         let (metric, unsuited) = rule::suited(rule, metric);
         let bucket = Bucket {
             rule,
@@ -113,6 +119,7 @@ pub fn judge(case: &Case<'_>) -> Judgement {
             driven: driven(case, course),
             command: &case.context.command,
             identical: case.context.identical,
+            band,
         };
         let Ruled { ruling, settled } = rule::judge(&bucket);
         let at = courses.iter().position(|other| std::ptr::eq(other, course));
@@ -123,7 +130,7 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     }
 
     let outcome = outcome(evidence, &verdicts);
-    let (disposition, disposition_because) = disposition::of(case, &verdicts);
+    let (disposition, disposition_because) = disposition::of(case, &verdicts, &bands);
     let step = if evidence.ended.is_some() {
         Step::Stop
     } else {

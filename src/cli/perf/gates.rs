@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::arms::Arms;
+use super::calibration::LABEL;
 use super::declare::{self, cap_at};
 use super::making::{Making, Ready};
 use super::session::{self, Device};
@@ -17,7 +18,7 @@ use crate::edge::process::Interrupts;
 use crate::edge::session::{Header, Session};
 use crate::edge::{clock, environment, files, ledger};
 use crate::judge::{Case, judge};
-use crate::model::baseline::{self, BaselineUse, FILE_MAX_BYTES, parse_bytes};
+use crate::model::baseline::{self, BandLine, Baseline, BaselineUse, FILE_MAX_BYTES, parse_bytes};
 use crate::model::evidence::Evidence;
 use crate::model::gate::declaration::{Fixture, PlanKeys, Run};
 use crate::model::gate::{Against, Gate, Rule};
@@ -72,6 +73,7 @@ pub fn run(options: &Perf, places: &Places) -> Result<Finished> {
         logs,
     };
     let mut gates = runner.workspace.gates(&options.gates)?;
+    options.equal_arms(&mut gates);
     let resumed = options
         .resume
         .as_deref()
@@ -104,7 +106,8 @@ impl Runner<'_> {
         let run = declared.declaration.run.as_ref().ok_or_else(|| anyhow!("it has no [run]"))?;
         let single = self.is_single(declared);
         let revisions = self.revisions(declared, single)?;
-        let (gate, plan) = (self.record_gate(declared, single), plan(declared, run, single));
+        let (gate, mut plan) = (self.record_gate(declared, single), plan(declared, run, single));
+        self.options.fix(&mut plan);
         let mut context = self.context(declared, &gate, &plan, single)?;
         if let Some(why) = self.unaffected(declared)? {
             context.unaffected = Some(why);
@@ -214,7 +217,12 @@ impl Runner<'_> {
     }
 
     fn context(&self, declared: &Declared, gate: &Gate, plan: &Plan, single: bool) -> Result<Context> {
+        let calibrated = self.options.calibration.as_ref();
         let base = match (&self.workspace.base, &declared.declaration.arms.a) {
+            (_, keys) if keys.path.is_none() && calibrated.is_some() => Base {
+                commit: calibrated.and_then(|calibration| calibration.commit.clone()),
+                why: "both arms run it".to_owned(),
+            },
             (_, keys) if keys.path.is_some() => Base {
                 commit: None,
                 why: format!("the install {}", keys.path.as_deref().unwrap_or_default()),
@@ -263,54 +271,67 @@ impl Runner<'_> {
                 named(&inputs)
             ));
         }
+        let (baseline, band) = self.baseline(gate, plan)?;
         Ok(Context {
             base,
             attempt: 1,
-            band: Vec::new(),
+            band,
             waivers: Vec::new(),
             banners,
-            baseline: self.baseline(gate, plan)?,
+            baseline,
             unaffected: None,
             identical: false,
             changed_harness,
-            command: self.command(declared),
+            command: calibrated.map_or_else(|| self.command(declared), |calibration| calibration.command.clone()),
         })
     }
 
-    /// What the gate needs of the baseline; none where no rule speaks of one and none was named.
-    fn baseline(&self, gate: &Gate, plan: &Plan) -> Result<Option<BaselineUse>> {
+    /// What the gate needs of the baseline (none where no rule speaks of one and none was named), and the accepted noise of what it measures.
+    fn baseline(&self, gate: &Gate, plan: &Plan) -> Result<(Option<BaselineUse>, Vec<BandLine>)> {
         let asks = |rule: &Rule| rule.against == Against::Baseline || rule.at_least.is_some() || rule.at_most.is_some();
-        if self.options.baseline.is_none() && !gate.rules.iter().any(asks) {
-            return Ok(None);
-        }
+        let asked = self.options.baseline.is_some() || gate.rules.iter().any(asks);
         let file = match &self.options.baseline {
             Some(path) => path.to_string_lossy().into_owned(),
             None => format!("baselines/{}.txt", self.arch()),
         };
+        let (parsed, digest) = match self.read_baseline(&file) {
+            Err(why) if !asked => {
+                say(&format!("no accepted noise band is known: {why:#}"));
+                return Ok((None, Vec::new()));
+            }
+            read => read?,
+        };
+        let band = parsed
+            .as_ref()
+            .map(|baseline| baseline.bands_of(gate, &plan.cells))
+            .unwrap_or_default();
+        let source = baseline::Source {
+            file,
+            digest,
+            from: self.workspace.rules.clone(),
+            today: clock::now_seconds().chars().take(10).collect(),
+            stale_after_days: self.options.stale_after_days(),
+        };
+        let used = asked.then(|| BaselineUse::select(parsed.as_ref(), source, gate, &plan.cells));
+        Ok((used, band))
+    }
+
+    /// A baseline where the rules come from, and its digest; none where there is no such file.
+    fn read_baseline(&self, file: &str) -> Result<(Option<Baseline>, Option<String>)> {
         let bytes = match &self.workspace.rules {
-            Some(revision) => self.workspace.repository.read_blob(revision, &file)?,
+            Some(revision) => self.workspace.repository.read_blob(revision, file)?,
             None => {
                 let folder = if self.options.baseline.is_some() {
                     files::working_folder()?
                 } else {
                     self.workspace.repository.top().to_owned()
                 };
-                files::read_input(&folder.join(&file), FILE_MAX_BYTES as u64)?
+                files::read_input(&folder.join(file), FILE_MAX_BYTES as u64)?
             }
         };
-        let parsed = bytes
-            .as_deref()
-            .map(|bytes| parse_bytes(bytes, &file))
-            .transpose()
-            .map_err(|fault| anyhow!("{fault}"))?;
-        let source = baseline::Source {
-            file,
-            digest: bytes.as_deref().map(digest),
-            from: self.workspace.rules.clone(),
-            today: clock::now_seconds().chars().take(10).collect(),
-            stale_after_days: self.options.stale_after_days(),
-        };
-        Ok(Some(BaselineUse::select(parsed.as_ref(), source, gate, &plan.cells)))
+        let parsed = bytes.as_deref().map(|bytes| parse_bytes(bytes, file)).transpose();
+        let parsed = parsed.map_err(|fault| anyhow!("{fault}"))?;
+        Ok((parsed, bytes.as_deref().map(digest)))
     }
 
     fn arch(&self) -> String {
@@ -336,9 +357,16 @@ impl Runner<'_> {
     /// Which attempt at the same comparison this is: finished runs of the same gate on the same artifacts that failed or gave no answer, and
     /// what the job says of its own attempts.
     fn attempt(&self, gate: &Gate, arms: &Arms) -> Result<u32> {
+        if self.options.calibration.is_some() {
+            return Ok(1);
+        }
         let same = |record: &Record| {
             let builds = |arm: Arm| record.identity.arms.of(arm).artifacts == *arms.artifacts.of(arm);
-            record.gate.digest == gate.digest && builds(Arm::A) && builds(Arm::B) && record.cancelled.is_none()
+            record.gate.digest == gate.digest
+                && builds(Arm::A)
+                && builds(Arm::B)
+                && record.cancelled.is_none()
+                && !record.labels.contains_key(LABEL)
         };
         let open = |record: &Record| matches!(record.judgement.outcome, Outcome::Fail | Outcome::Inconclusive);
         let before = ledger::records_of_gate(&self.places.ledger, &gate.name)?;
@@ -350,7 +378,7 @@ impl Runner<'_> {
     }
 
     fn begin(&self, declared: declare::Declared, arms: &Arms) -> Result<Session> {
-        let header = identity::header(declared, arms, self.places.ledger.clone());
+        let header = identity::header(declared, arms, self.places.ledger.clone(), self.options.labels());
         let same = |other: &Header| other.plan == header.plan && other.gate == header.gate && other.identity.arms == header.identity.arms;
         if let Some(id) = crate::edge::session::unfinished(&self.places.sessions, same) {
             say(&format!(

@@ -5,6 +5,7 @@ mod words;
 
 use super::{Bucket, Kind, Ruled, error, held_baseline};
 use crate::judge::crossover::{self, Block, Bounds, Claim, Decision, Design, Replay, Stop};
+use crate::judge::responses::Responses;
 use crate::model::gate::Against;
 use crate::model::judgement::{Look, Ruling, Verdict};
 use crate::model::metric::{Better, Scale};
@@ -103,27 +104,9 @@ fn responses(bucket: &Bucket<'_>) -> Option<(Bounds, Vec<Block>)> {
     };
     let m1 = crossover::margin(size(metric.tolerance), scale, toward)?;
     let m0 = crossover::margin(size(bucket.plan.null_margin), scale, toward)?;
-    let points = bucket.points();
-    let mut values = Vec::new();
-    let mut blocks = Vec::new();
-    for block in bucket.blocks() {
-        let mut y = [0.0; 4];
-        for (y, sample) in y.iter_mut().zip(&block.samples) {
-            let value = points * sample.values.get(&metric.name)?;
-            values.push(value);
-            *y = crossover::worse(value, scale, better)?;
-        }
-        blocks.push(Block {
-            orientation: block.orientation,
-            y,
-        });
-    }
-    let resolution = points * metric.resolution.unwrap_or(0.0);
-    let floor = match scale {
-        Scale::Pct => crossover::floor_log(bucket.plan.min_run_cv, resolution, &values),
-        Scale::Pp | Scale::Abs => crossover::floor_abs(0.0, resolution),
-    };
-    Some((Bounds { m0, m1, floor }, blocks))
+    let responses = Responses::of(bucket.blocks(), metric, scale)?;
+    let floor = responses.floor(bucket.plan.min_run_cv);
+    Some((Bounds { m0, m1, floor }, responses.blocks))
 }
 
 const fn verdict_of(decision: Decision) -> Verdict {
