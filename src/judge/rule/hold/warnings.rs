@@ -68,10 +68,10 @@ fn noisier(bucket: &Bucket<'_>, look: &Look) -> Option<String> {
     let [own, of_band] = [own_pct, accepted.sd_pct].map(|pct| size(pct, band::SCALE, ""));
     alarm.noisier.then(|| {
         format!(
-            "noisier than characterised: runs vary by {own} here and by {of_band} in the accepted band ({}); chance alone explains that in {} of \
-             sessions: something disturbs the machine, or the fixture has changed",
+            "noisier than characterised: runs vary by {own} here and by {of_band} in the accepted band ({}); chance alone makes fewer than {} of \
+             sessions so noisy: something disturbs the machine, or the fixture has changed",
             count(accepted.sessions, "session"),
-            chance(alarm.p)
+            chance(alarm.level)
         )
     })
 }
