@@ -253,8 +253,8 @@ fn a_noisier_band_is_worse_and_its_evidence_gives_the_line() {
     assert!(why.contains("not measured on gfx942"), "{why}");
 }
 
-/// Prints a figure that varies a little with the process's number.
-const STEADY: &str = "echo ms=$((100000 + $$ * 7919 % 11 * SPREAD)).0";
+/// Prints a figure of 100000 to 100000 + 255 spreads.
+const STEADY: &str = "echo ms=$((100000 + $(od -An -N1 -tu1 /dev/urandom) * SPREAD)).0";
 
 fn print(spread: u32) -> String {
     STEADY.replace("SPREAD", &spread.to_string())
@@ -267,7 +267,7 @@ fn noise(sandbox: &Sandbox, words: &[&str]) -> Done {
 #[test]
 fn a_command_is_measured_against_itself() {
     let sandbox = Sandbox::new();
-    sandbox.script("print.sh", &print(20));
+    sandbox.script("print.sh", &print(1));
     let ms = ["--a", "./print.sh", "--metric", "ms:lower:ms"];
     let done = noise(&sandbox, &[&ms[..], &["--format", "json"]].concat()).exits(0);
     let found = json(&done.out);
@@ -314,7 +314,7 @@ fn what_is_not_measured_is_not_characterised_and_nothing_is_accepted() {
         done.out
     );
     assert!(!sandbox.path("baselines").exists());
-    sandbox.script("print.sh", &print(20));
+    sandbox.script("print.sh", &print(1));
     // Outside a repository the source is not known.
     noise(&sandbox, &["--a", "./print.sh", "--metric", "ms:lower:ms", "--accept"])
         .exits(2)
@@ -359,7 +359,7 @@ fn the_noise_of_a_gate_is_accepted_and_later_sessions_are_held_against_it() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.path("gates")).unwrap();
     sandbox.write("gates/figure.toml", GATE);
-    sandbox.script("print.sh", &print(20));
+    sandbox.script("print.sh", &print(1));
     git(&sandbox, &["init", "-q", "-b", "trunk"]);
     git(&sandbox, &["add", "."]);
     git(&sandbox, &["commit", "-q", "-m", "first"]);
@@ -387,7 +387,7 @@ fn the_noise_of_a_gate_is_accepted_and_later_sessions_are_held_against_it() {
         "{band}"
     );
     assert_eq!(record["context"]["baseline"], Value::Null, "no rule asks for a baseline");
-    sandbox.script("print.sh", &print(900));
+    sandbox.script("print.sh", &print(200));
     git(&sandbox, &["commit", "-q", "-a", "-m", "noisy"]);
     let record = sandbox.gate(&perf).record();
     let warnings = record["judgement"]["verdicts"][0]["warnings"].to_string();
