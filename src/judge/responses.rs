@@ -23,7 +23,7 @@ impl Responses {
         for block in blocks {
             let mut y = [0.0; 4];
             for (y, sample) in y.iter_mut().zip(&block.samples) {
-                let value = points * sample.values.get(&metric.name)?;
+                let value = points * sample.value(&metric.name)?;
                 values.push(value);
                 *y = crossover::worse(value, scale, metric.better)?;
             }

@@ -6,6 +6,7 @@ use std::fs;
 use gate::judge::crossover::{Block, Bounds, Decision, Design, Estimate, Pairs, decide, floor_log, margin, mde, worse};
 use gate::judge::noise::{CARRIED, SessionNoise, alarm, pool};
 use gate::judge::prediction::predict;
+use gate::judge::ranks::survival_of_equal;
 use gate::judge::simulate::{claimed_engine, simulate};
 use gate::model::metric::{Better, Scale};
 use gate::model::plan::{Order, Orientation};
@@ -204,11 +205,12 @@ fn critical_values_are_the_designs() {
         design.looks.len()
     ));
     let rank = design.rank.unwrap();
-    let least = |share: Option<f64>| rank.survival.iter().position(|p| *p <= share.unwrap()).unwrap();
+    let survival = survival_of_equal(rank.blocks).unwrap();
+    let least = |share: Option<f64>| survival.iter().position(|p| *p <= share.unwrap()).unwrap();
     says(&format!(
         "at least {} of the {} comparisons for \"slower\", {} for \"ruled out\"",
         least(rank.alpha),
-        rank.survival.len() - 1,
+        survival.len() - 1,
         least(rank.beta)
     ));
     // The worked look: five blocks, and a noise of 0.7 % a run.
@@ -312,13 +314,13 @@ fn relative_differences_are_logarithms() {
 /// Session medians on the logarithmic scale around 0 with a standard deviation of 1 %.
 fn sessions_varying(count: usize) -> Vec<f64> {
     let pairs = count / 2;
-    let half = if count % 2 == 0 {
+    let half = if count.is_multiple_of(2) {
         0.01 * ((count - 1) as f64 / count as f64).sqrt()
     } else {
         0.01
     };
     let ends = (0..2 * pairs).map(|at| if at % 2 == 0 { half } else { -half });
-    ends.chain((count % 2 == 1).then_some(0.0)).collect()
+    ends.chain((!count.is_multiple_of(2)).then_some(0.0)).collect()
 }
 
 #[test]
