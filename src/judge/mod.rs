@@ -95,7 +95,7 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     let (disposition, disposition_because) = disposition::of(case, &verdicts, &bands);
     Judgement {
         engine: ENGINE,
-        outcome: outcome(case.evidence, &verdicts),
+        outcome: outcome(case, &verdicts),
         disposition,
         disposition_because,
         verdicts,
@@ -226,11 +226,13 @@ pub fn looks(gate: &Gate, plan: &Plan) -> Result<Design, String> {
     }
 }
 
-/// The gravest outcome of the required rules. Nothing asked is nothing checked, and a run that broke off is an error whatever it had.
-fn outcome(evidence: &Evidence, verdicts: &[Ruling]) -> Outcome {
+/// The gravest outcome of the required rules. Nothing asked is nothing checked, unless a new gate was to advise only, and did; a run that
+/// broke off is an error whatever it had.
+fn outcome(case: &Case<'_>, verdicts: &[Ruling]) -> Outcome {
     let required = verdicts.iter().filter(|ruling| ruling.required).map(|ruling| ruling.outcome).max();
-    let asked = required.unwrap_or(Outcome::Inconclusive);
-    match evidence.ended {
+    let advised = case.context.new_gate && !verdicts.is_empty();
+    let asked = required.unwrap_or(if advised { Outcome::Pass } else { Outcome::Inconclusive });
+    match case.evidence.ended {
         Some(Ended::Cancelled { .. } | Ended::Error { .. }) => asked.max(Outcome::Error),
         Some(Ended::SessionLimit { .. } | Ended::TooFewBlocks { .. }) | None => asked,
     }

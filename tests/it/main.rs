@@ -15,6 +15,7 @@ mod base;
 mod baseline;
 mod build;
 mod clean;
+mod declared;
 mod digest;
 mod engine;
 mod environment;

@@ -109,6 +109,7 @@ impl Session {
                     commit: None,
                     why: "the command of --a".to_owned(),
                 },
+                head: None,
                 attempt: 1,
                 band: Vec::new(),
                 waivers: Vec::new(),
@@ -116,6 +117,7 @@ impl Session {
                 baseline: None,
                 unaffected: None,
                 identical: false,
+                new_gate: false,
                 changed_harness: Vec::new(),
                 command: "gate perf --a ./old --b ./new".to_owned(),
             },
@@ -252,6 +254,7 @@ fn identity() -> Identity {
             branch: Some("main".to_owned()),
             commit: "1a2b3c4d".repeat(5),
             dirty: false,
+            tree: None,
         }),
         artifacts: vec![Artifact {
             role: "executable".to_owned(),

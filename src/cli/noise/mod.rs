@@ -123,12 +123,15 @@ impl Noise {
                 command: self.command(),
                 commit: commit.clone(),
             };
-            let (records, signal) = perf.calibrate(session)?;
-            if let Some(signal) = signal {
+            let finished = perf.calibrate(session)?;
+            if let Some(signal) = finished.signal {
                 say("cancelled: whole sessions are in the ledger, and nothing is said of their noise");
                 return Ok(of_signal(signal));
             }
-            sessions.push(records);
+            if let Some(error) = finished.errors.into_iter().next() {
+                return Err(error);
+            }
+            sessions.push(finished.records);
         }
         let gates: Vec<Gate> = by_gate(sessions);
         let accepted = self.accepted(&gates)?;

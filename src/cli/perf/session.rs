@@ -30,15 +30,25 @@ use crate::model::judgement::{Judgement, Step};
 use crate::model::metric::Better;
 use crate::model::number::{chance, count, duration, size};
 use crate::model::plan::{MAX_BLOCKS, Plan};
-use crate::model::record::{Context, Record, Tool, VERSION, digest_of_plan};
+use crate::model::record::{Context, Record, Tool, VERSION, digest_of_plan, short};
 use crate::model::text::plain_line;
 
 /// The plan in words, a line each.
 pub fn plan_lines(header: &Header) -> Vec<String> {
     let Header {
-        id, gate, plan, identity, ..
+        id,
+        gate,
+        plan,
+        identity,
+        context,
+        ..
     } = header;
     let mut lines = vec![format!("plan: session {id}")];
+    if gate.name != super::declare::COMMAND_LINE {
+        let [name, from, why] = [&gate.name, &gate.from, &context.base.why].map(|text| plain_line(text, 300));
+        let commit = context.base.commit.as_deref().map(|commit| short(commit) + ", ");
+        lines.push(format!("  gate {name}, from the {from}; base: {}{why}", commit.unwrap_or_default()));
+    }
     for (name, arm, command) in [
         ("A (base)", &identity.arms.a, &plan.commands.a),
         ("B (candidate)", &identity.arms.b, &plan.commands.b),
