@@ -40,7 +40,10 @@ fn settled(bucket: &Bucket<'_>) -> bool {
         return false;
     }
     let Some((bounds, blocks)) = responses(bucket) else { return true };
-    crossover::stop(design, bounds, &blocks).is_some()
+    match bucket.plan.objective {
+        Objective::Gate => crossover::stop(design, bounds, &blocks).is_some(),
+        Objective::Promote => crossover::promote(design, bounds, &blocks).stop.is_some(),
+    }
 }
 
 fn judge(bucket: &Bucket<'_>) -> Ruling {
