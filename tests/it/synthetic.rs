@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use gate::judge::crossover::looks;
-use gate::judge::{Case, judge};
+use gate::judge::{Case, judge, step};
 use gate::model::evidence::{Ended, Evidence};
 use gate::model::figure::{Missing, State};
 use gate::model::gate::{Against, Gate, Rule};
@@ -170,7 +170,11 @@ impl Session {
 
     /// What is judged so far.
     pub fn judge(&self) -> Judgement {
-        judge(&Case::from(&self.0))
+        let case = Case::from(&self.0);
+        let judgement = judge(&case);
+        let looks = gate::judge::looks(&self.0.gate, &self.0.plan);
+        assert_eq!(step(&case, looks.as_ref()), judgement.step, "the runner's step is the judgement's");
+        judgement
     }
 
     /// Runs slots as the judge asks for them, until it stops or `most` have run.

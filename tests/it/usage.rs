@@ -227,6 +227,8 @@ fn places() {
         refused(&sandbox, &done, &["some.jsonl", words]);
         assert_eq!(sandbox.text("some.jsonl"), ledger, "it is left as it was");
     }
+    let absent = sandbox.perf("./mark.sh", "./mark.sh", &["--ledger", "absent/some.jsonl"]);
+    refused(&sandbox, &absent, &["the ledger", "--ledger names another", "absent/some.jsonl"]);
     fs::write(sandbox.path(".gate/sessions"), "").unwrap_err();
     fs::remove_dir_all(sandbox.path(".gate")).unwrap();
     sandbox.write(".gate", "a file in the folder's place");

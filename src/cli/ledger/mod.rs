@@ -38,7 +38,7 @@ enum Command {
         #[arg(long, value_name = "FORMAT", default_value = "terminal")]
         format: String,
     },
-    /// Judge every record again from its own bytes, and check seals and chain
+    /// Check seals and chain, and judge every record again from its own evidence
     Verify,
     Relabel(relabel::Relabel),
     Stale(relabel::Stale),

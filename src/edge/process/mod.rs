@@ -43,7 +43,7 @@ const READ_BYTES: usize = 64 << 10;
 /// What to run and within which limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
-    /// The executable file; see [`resolve`].
+    /// The executable file; see [`resolve()`].
     pub program: &'a Path,
     /// The arguments after the program's own name.
     pub args: &'a [OsString],
@@ -175,9 +175,9 @@ fn tools(made: &mut Option<Tools>) -> Result<&mut Tools, RunError> {
     let tools = match made.take() {
         Some(tools) => tools,
         None => {
-            let opened = |path: &'static str| {
-                open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-                    .map_err(|error| RunError::System("opening /dev or /proc", error.into()))
+            let opened = |path| {
+                let opened = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+                opened.map_err(|error| RunError::System("opening /dev/null and /proc/self/status", error.into()))
             };
             Tools {
                 nothing: opened("/dev/null")?,
@@ -304,28 +304,18 @@ struct Own {
 impl Own {
     fn read(status: &File, buffer: &mut [u8]) -> io::Result<Self> {
         let bytes = status.read_at(buffer, 0)?;
-        let mut own = Self {
-            peak_rss_bytes: 0,
-            not_default: 0,
+        let lines = || buffer.get(..bytes).unwrap_or_default().split(|&byte| byte == b'\n');
+        let value = |name: &[u8]| {
+            let value = lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(b":"))?;
+            std::str::from_utf8(value).ok().map(str::trim)
         };
-        let (mut ignored, mut caught) = (None, None);
-        for line in buffer.get(..bytes).unwrap_or_default().split(|&byte| byte == b'\n') {
-            let Some((name, value)) = std::str::from_utf8(line).ok().and_then(|line| line.split_once(':')) else {
-                continue;
-            };
-            let signals = || u64::from_str_radix(value.trim(), 16).ok();
-            match name {
-                "VmHWM" => own.peak_rss_bytes = value.trim().strip_suffix(" kB").and_then(|kib| kib.parse().ok()).unwrap_or(0) * 1024,
-                "SigIgn" => ignored = signals(),
-                "SigCgt" => caught = signals(),
-                _ => {}
-            }
-        }
-        own.not_default = ignored.zip(caught).map_or(u64::MAX, |(ignored, caught)| ignored | caught);
-        if own.peak_rss_bytes == 0 {
-            return Err(io::Error::other("it has no VmHWM line"));
-        }
-        Ok(own)
+        let kib: Option<u64> = value(b"VmHWM").and_then(|value| value.strip_suffix(" kB")?.parse().ok());
+        let signals = |name| value(name).and_then(|value| u64::from_str_radix(value, 16).ok());
+        let not_default = signals(b"SigIgn").zip(signals(b"SigCgt"));
+        Ok(Self {
+            peak_rss_bytes: kib.ok_or_else(|| io::Error::other("it has no VmHWM line"))?.saturating_mul(1024),
+            not_default: not_default.map_or(u64::MAX, |(ignored, caught)| ignored | caught),
+        })
     }
 }
 

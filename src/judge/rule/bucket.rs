@@ -284,7 +284,7 @@ impl Bucket<'_> {
             .ended_because()
             .unwrap_or_else(|| format!("{have} of {planned} blocks are complete"));
         let because = format!("No answer on {}: {why}.", self.subject());
-        let ruling = self.settle(Verdict::Inconclusive, because, "Measure again, with room for the whole session.");
+        let ruling = self.settle(Verdict::Inconclusive, because, self.next_when_open());
         Some(Ruling { base: None, ..ruling })
     }
 
