@@ -5,6 +5,8 @@
 //! session asks here, and `gate ledger verify` asks here again years later.
 
 pub mod acceptance;
+pub mod band;
+pub mod calibration;
 pub mod character;
 pub mod course;
 pub mod crossover;
@@ -14,12 +16,14 @@ pub mod noise;
 pub mod prediction;
 pub mod ranks;
 pub mod reference;
+pub mod responses;
 pub mod rule;
 pub mod simulate;
 pub mod summary;
 
 use serde_json::Value;
 
+use band::Bands;
 use course::{Course, covers};
 use crossover::Design;
 use reference::Reference;
@@ -84,10 +88,11 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     }
     let (courses, design) = (courses(case), looks(case.gate, case.plan));
     let reference = Reference::of(case);
-    let buckets: Vec<Bucket<'_>> = buckets(case, &courses, design.as_ref(), reference.as_ref()).collect();
+    let bands = Bands::of(case);
+    let buckets: Vec<Bucket<'_>> = buckets(case, &courses, design.as_ref(), reference.as_ref(), Some(&bands)).collect();
     let verdicts: Vec<Ruling> = buckets.iter().map(rule::judge).collect();
 
-    let (disposition, disposition_because) = disposition::of(case, &verdicts);
+    let (disposition, disposition_because) = disposition::of(case, &verdicts, &bands);
     Judgement {
         engine: ENGINE,
         outcome: outcome(case, &verdicts),
@@ -107,7 +112,7 @@ pub fn step(case: &Case<'_>, design: Result<&Design, &String>) -> Step {
         return Step::Stop;
     }
     let courses = courses(case);
-    let buckets: Vec<Bucket<'_>> = buckets(case, &courses, design, None).collect();
+    let buckets: Vec<Bucket<'_>> = buckets(case, &courses, design, None, None).collect();
     next(case, &courses, &buckets)
 }
 
@@ -123,8 +128,10 @@ fn buckets<'a>(
     courses: &'a [Course<'a>],
     design: Result<&'a Design, &'a String>,
     reference: Option<&'a Reference<'a>>,
+    bands: Option<&'a Bands<'a>>,
 ) -> impl Iterator<Item = Bucket<'a>> {
     let bucket = move |(rule, metric, course): (&'a Rule, &'a Metric, &'a Course<'a>)| {
+        let band = bands.and_then(|bands| bands.find(&course.cell.fixture, &metric.name));
         let (metric, unsuited) = rule::suited(rule, metric);
         Bucket {
             rule,
@@ -140,6 +147,7 @@ fn buckets<'a>(
             driven: driven(case, course.cell),
             command: &case.context.command,
             identical: case.context.identical,
+            band,
         }
     };
     let asked = questions(case.gate, case.plan).into_iter();
