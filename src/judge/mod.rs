@@ -15,6 +15,7 @@ pub mod prediction;
 pub mod ranks;
 pub mod reference;
 pub mod rule;
+pub mod search;
 pub mod simulate;
 pub mod summary;
 
