@@ -1,5 +1,6 @@
 //! Session files: one line a fact, each synced before the next process starts, so that a killed run can go on.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -42,6 +43,9 @@ pub struct Header {
     pub context: Context,
     /// The ledger that the record will be appended to: an absolute path.
     pub ledger: PathBuf,
+    /// Labels that the record gets beside the session's own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }
 
 /// One line of a session file.

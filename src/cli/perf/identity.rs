@@ -1,5 +1,6 @@
 //! The first line of a session: everything that is known before a process runs.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -45,6 +46,7 @@ pub fn header(declared: Declared, arms: &Arms, ledger: PathBuf) -> Header {
         host: Host::default(),
         context,
         ledger,
+        labels: BTreeMap::new(),
     }
 }
 
