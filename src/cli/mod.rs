@@ -1,6 +1,7 @@
 //! Argument structs, whose documentation is the help, and composition. The only floor that prints.
 
 mod baseline;
+mod bisect;
 mod clean;
 mod completions;
 mod explain;
@@ -40,6 +41,7 @@ struct Arguments {
 enum Command {
     Perf(Box<perf::Perf>),
     Baseline(baseline::BaselineCommand),
+    Bisect(bisect::Bisect),
     Gates(gates::Gates),
     Init(init::Init),
     Ledger(ledger::Ledger),
@@ -60,6 +62,7 @@ pub fn main() -> u8 {
     let code = match arguments.command {
         Command::Perf(perf) => perf.run(),
         Command::Baseline(baseline) => baseline.run(),
+        Command::Bisect(bisect) => bisect.run(),
         Command::Gates(gates) => gates.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),

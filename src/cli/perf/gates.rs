@@ -10,7 +10,7 @@ use super::declare::{self, cap_at};
 use super::making::{Making, Ready};
 use super::session::{self, Device};
 use super::workspace::{Declared, Workspace, layered};
-use super::{Perf, Places, identity};
+use super::{Perf, Places, identity, pair};
 use crate::cli::{Cancelled, say};
 use crate::edge::device::{self, Gpu};
 use crate::edge::process::Interrupts;
@@ -41,7 +41,7 @@ struct Runner<'a> {
     workspace: Workspace,
     changed: Vec<String>,
     devices: Vec<Gpu>,
-    interrupts: Interrupts,
+    interrupts: &'a Interrupts,
     cache: PathBuf,
     logs: PathBuf,
 }
@@ -52,25 +52,7 @@ struct Runner<'a> {
 /// Whatever keeps a gate from being measured; what was sealed before stays.
 pub fn run(options: &Perf, places: &Places) -> Result<Finished> {
     let interrupts = session::listen()?;
-    let devices = match &options.device {
-        Some(wanted) => device::select(&device::list(Path::new("/")), wanted).map_err(|why| anyhow!("--device: {why}"))?,
-        None => Vec::new(),
-    };
-    let workspace = Workspace::open(options, &places.state, &environment::of_children(&[]))?;
-    let cache = options.cache_dir.clone().unwrap_or_else(|| places.state.join("cache"));
-    let logs = places.state.join("logs");
-    files::make_folder(&logs)?;
-    let changed = workspace.changed()?;
-    let runner = Runner {
-        options,
-        places,
-        workspace,
-        changed,
-        devices,
-        interrupts,
-        cache,
-        logs,
-    };
+    let runner = Runner::open(options, places, &interrupts)?;
     let mut gates = runner.workspace.gates(&options.gates)?;
     let resumed = options
         .resume
@@ -99,7 +81,37 @@ pub fn run(options: &Perf, places: &Places) -> Result<Finished> {
     Ok((records, None))
 }
 
-impl Runner<'_> {
+/// Runs one gate on the two revisions of the options.
+///
+/// # Errors
+/// Whatever keeps it from being measured.
+pub fn compare(options: &Perf, places: &Places, gate: &Declared, interrupts: &Interrupts) -> Result<super::Finished> {
+    Runner::open(options, places, interrupts)?.gate(gate, None)
+}
+
+impl<'a> Runner<'a> {
+    fn open(options: &'a Perf, places: &'a Places, interrupts: &'a Interrupts) -> Result<Self> {
+        let devices = match &options.device {
+            Some(wanted) => device::select(&device::list(Path::new("/")), wanted).map_err(|why| anyhow!("--device: {why}"))?,
+            None => Vec::new(),
+        };
+        let workspace = Workspace::open(options, &places.state, &environment::of_children(&[]))?;
+        let cache = options.cache_dir.clone().unwrap_or_else(|| places.state.join("cache"));
+        let logs = places.state.join("logs");
+        files::make_folder(&logs)?;
+        let changed = workspace.changed()?;
+        Ok(Self {
+            options,
+            places,
+            workspace,
+            changed,
+            devices,
+            interrupts,
+            cache,
+            logs,
+        })
+    }
+
     fn gate(&self, declared: &Declared, resumed: Option<Session>) -> Result<super::Finished> {
         let run = declared.declaration.run.as_ref().ok_or_else(|| anyhow!("it has no [run]"))?;
         let single = self.is_single(declared);
@@ -121,7 +133,7 @@ impl Runner<'_> {
             cache: &self.cache,
             digests: &self.places.digests,
             logs: &self.logs,
-            interrupts: &self.interrupts,
+            interrupts: self.interrupts,
         };
         let made = making.make();
         if let (Err(_), Some(signal)) = (&made, self.interrupts.pending()) {
@@ -151,7 +163,7 @@ impl Runner<'_> {
             tree.check()?;
         }
         let device = Device::lock(
-            &self.interrupts,
+            self.interrupts,
             &device::locks(&self.devices),
             self.options.lock_timeout,
             &declared.context.command,
@@ -336,9 +348,17 @@ impl Runner<'_> {
     /// Which attempt at the same comparison this is: finished runs of the same gate on the same artifacts that failed or gave no answer, and
     /// what the job says of its own attempts.
     fn attempt(&self, gate: &Gate, arms: &Arms) -> Result<u32> {
+        // The comparisons of a search share its error rates, declared before the first of them: none of them is another's retry.
+        if self.options.revisions.is_some() {
+            return Ok(1);
+        }
         let same = |record: &Record| {
             let builds = |arm: Arm| record.identity.arms.of(arm).artifacts == *arms.artifacts.of(arm);
-            record.gate.digest == gate.digest && builds(Arm::A) && builds(Arm::B) && record.cancelled.is_none()
+            record.gate.digest == gate.digest
+                && builds(Arm::A)
+                && builds(Arm::B)
+                && record.cancelled.is_none()
+                && !record.labels.contains_key(pair::LABEL)
         };
         let open = |record: &Record| matches!(record.judgement.outcome, Outcome::Fail | Outcome::Inconclusive);
         let before = ledger::records_of_gate(&self.places.ledger, &gate.name)?;
@@ -350,9 +370,12 @@ impl Runner<'_> {
     }
 
     fn begin(&self, declared: declare::Declared, arms: &Arms) -> Result<Session> {
-        let header = identity::header(declared, arms, self.places.ledger.clone());
+        let mut header = identity::header(declared, arms, self.places.ledger.clone());
+        header.labels = self.options.labels.clone();
         let same = |other: &Header| other.plan == header.plan && other.gate == header.gate && other.identity.arms == header.identity.arms;
-        if let Some(id) = crate::edge::session::unfinished(&self.places.sessions, same) {
+        if header.labels.is_empty()
+            && let Some(id) = crate::edge::session::unfinished(&self.places.sessions, same)
+        {
             say(&format!(
                 "an unfinished session of the same plan: `gate perf --resume {id}` goes on with it; this run starts anew"
             ));
@@ -405,13 +428,16 @@ impl Runner<'_> {
             judgement,
         };
         Ok((
-            ledger::append(&self.places.ledger, session::record(parts, None, BTreeMap::new())?)?,
+            ledger::append(&self.places.ledger, session::record(parts, None, self.options.labels.clone())?)?,
             None,
         ))
     }
 
     /// The command that repeats the measurement.
     fn command(&self, declared: &Declared) -> String {
+        if let Some((a, b)) = &self.options.revisions {
+            return declare::shell_line(&["gate", "bisect", a, b, "--gate", &declared.path].map(str::to_owned));
+        }
         let mut words: Vec<String> = ["gate", "perf", "--gate"].map(str::to_owned).to_vec();
         words.push(format!("gates/{}.toml", declared.name));
         if let Some(named) = self

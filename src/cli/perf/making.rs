@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::{Value, json};
 
 use super::arms::{Arms, found, set};
+use super::pair::OfArm;
 use super::workspace::{Workspace, layered};
 use crate::edge::arms::artifacts::Artifacts;
 use crate::edge::arms::claim::Claim;
@@ -112,7 +113,7 @@ impl Making<'_> {
         let store = Store::open(self.cache, Limits::DEFAULT)?;
         let mut places = BTreeMap::new();
         for &arm in self.sides {
-            let place = self.place(arm, &scrubbed, &store).with_context(|| format!("arm {arm}"))?;
+            let place = self.place(arm, &scrubbed, &store).context(OfArm(arm))?;
             places.insert(arm, place);
         }
         // A build that writes outside its own tree can change what the other arm runs.
@@ -347,10 +348,13 @@ impl Making<'_> {
             removed: Vec::new(),
         };
         let words = expand(&self.run.command, &values).map_err(|why| anyhow!("run.command: {why}"))?;
-        let runs = found(&words, place.folder(), &sees, cache).with_context(|| format!("arm {arm}: run.command"))?;
+        let runs = found(&words, place.folder(), &sees, cache)
+            .context("run.command")
+            .context(OfArm(arm))?;
         let server = self
             .server(place, &values, &sees, cache)
-            .with_context(|| format!("arm {arm}: serve.command"))?;
+            .context("serve.command")
+            .context(OfArm(arm))?;
         let command = Command {
             program: runs.program.clone(),
             args: self.run.command.iter().skip(1).cloned().collect(),

@@ -3,9 +3,11 @@ mod declare;
 mod gates;
 mod identity;
 mod making;
+pub mod pair;
 mod session;
 mod workspace;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -123,6 +125,9 @@ pub struct Perf {
     /// The revisions of both arms, where another command chose them.
     #[arg(skip)]
     revisions: Option<(String, String)>,
+    /// What the other command marks the records with.
+    #[arg(skip)]
+    labels: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -279,7 +279,8 @@ impl<'a> Runner<'a> {
         if let Some(Ended::Error { what }) = &record.evidence.ended {
             say(&format!("gate: error: {what}"));
         }
-        if signal.is_some() {
+        // What belongs to a search is not gone on with by itself.
+        if signal.is_some() && self.header.labels.is_empty() {
             say(&format!("cancelled; `gate perf --resume {}` goes on with it", self.header.id));
         }
         Ok((record, signal))
@@ -410,8 +411,10 @@ impl<'a> Runner<'a> {
             identity,
             host,
             context,
+            mut labels,
             ..
         } = self.header.clone();
+        labels.insert("session".to_owned(), id);
         let parts = Parts {
             at,
             gate,
@@ -422,7 +425,7 @@ impl<'a> Runner<'a> {
             context,
             judgement,
         };
-        let record = record(parts, cancelled, [("session".to_owned(), id)].into())?;
+        let record = record(parts, cancelled, labels)?;
         let record = ledger::append(path, record)?;
         if record.cancelled.is_none() {
             self.session.finish(&record)?;

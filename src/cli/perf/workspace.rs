@@ -36,6 +36,8 @@ pub struct Workspace {
 pub struct Declared {
     /// Its name: the file's, without the ending.
     pub name: String,
+    /// Its file, below the top of the repository.
+    pub path: String,
     /// Where it was read from, in words.
     pub from: String,
     /// Its text.
@@ -59,7 +61,15 @@ impl Workspace {
             .context("declared gates need a git repository: run in one, or compare two commands with --a and --b")?;
         let trees = Trees::open(state, &repository)?;
         let event = Event::of_this_job()?;
-        let base = if options.no_base {
+        let base = if let Some((a, b)) = &options.revisions {
+            Ok(Chosen {
+                commit: a.clone(),
+                why: "one of two named commits".to_owned(),
+                head_sha: b.clone(),
+                candidate: Candidate::Commit(b.clone()),
+                rules: None,
+            })
+        } else if options.no_base {
             Err("--no-base".to_owned())
         } else {
             choose(&repository, event.as_ref(), options.base.as_deref()).map_err(|error| format!("{error:#}"))
@@ -233,6 +243,7 @@ impl Workspace {
         Ok(match read(&text, path) {
             Ok(declaration) => Ok(Declared {
                 name,
+                path: path.to_owned(),
                 from,
                 text,
                 declaration,
