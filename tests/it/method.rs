@@ -5,6 +5,7 @@ use std::fs;
 
 use gate::judge::crossover::{Block, Bounds, Decision, Design, Estimate, Pairs, decide, floor_log, margin, mde, worse};
 use gate::judge::noise::CARRIED;
+use gate::judge::search::Search;
 use gate::judge::simulate::{claimed_engine, simulate};
 use gate::model::metric::{Better, Scale};
 use gate::model::plan::{Order, Orientation};
@@ -303,4 +304,15 @@ fn relative_differences_are_logarithms() {
         claimed_engine().unwrap().0,
         "and of the default plan"
     );
+}
+
+#[test]
+fn a_search_shares_its_rates_among_its_comparisons() {
+    let most = Search::most_comparisons(32);
+    let share = |rate: f64| format!("{:.3} %", 100.0 * rate / f64::from(most));
+    says(&format!(
+        "in a range of 32 commits at most {most} comparisons, each with alpha {} and beta {}",
+        share(ALPHA),
+        share(BETA)
+    ));
 }
