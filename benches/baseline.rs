@@ -131,6 +131,7 @@ fn context(baseline: &Baseline, gate: &Gate, plan: &Plan) -> Context {
             commit: None,
             why: "made up".to_owned(),
         },
+        head: None,
         attempt: 1,
         band: Vec::new(),
         waivers: Vec::new(),
@@ -138,6 +139,7 @@ fn context(baseline: &Baseline, gate: &Gate, plan: &Plan) -> Context {
         baseline: Some(BaselineUse::select(Some(baseline), source, gate, &plan.cells)),
         unaffected: None,
         identical: false,
+        new_gate: false,
         changed_harness: Vec::new(),
         command: "gate perf".to_owned(),
     }

@@ -9,8 +9,10 @@ use serde_json::Value;
 use super::{answer, canvas};
 use crate::edge::{files, git, ledger};
 use crate::judge::{Case, judge, same};
+use crate::model::evidence::Ended;
 use crate::model::judgement::ENGINE;
 use crate::model::number::count;
+use crate::model::plan::Orientation;
 use crate::model::record::{Record, digest, plan_digest, seal, short};
 use crate::model::text::{no_commands, plain_line};
 use crate::{exit, render};
@@ -37,7 +39,7 @@ enum Command {
         #[arg(long, value_name = "FORMAT", default_value = "terminal")]
         format: String,
     },
-    /// Judge every record again from its own bytes, and check seals and chain
+    /// Check seals and chain, and judge every record again from its own evidence
     Verify,
 }
 
@@ -169,10 +171,38 @@ pub(super) fn again(value: &Value, record: &Record) -> Result<Option<String>, St
             return Err(format!("the {what}'s digest says {stored}, its contents give {computed}"));
         }
     }
+    consistent(record)?;
     let engine = record.judgement.engine;
     match same(&record.judgement, &judge(&Case::from(record))) {
         Ok(()) => Ok(None),
         Err(why) if engine < ENGINE => Ok(Some(format!("judged by engine {engine}, engine {ENGINE} differs: {why}"))),
         Err(why) => Err(format!("its own evidence does not give its judgement: {why}")),
     }
+}
+
+/// Whether what a record says twice is said alike: the order and its blocks, and why the run was cancelled.
+fn consistent(record: &Record) -> Result<(), String> {
+    let Record {
+        plan, evidence, cancelled, ..
+    } = record;
+    let planned = |block: u32| match plan.sides() {
+        [_, _] => plan.order.orientation(block),
+        _ => Orientation::B,
+    };
+    if let Some((block, _)) = (0..)
+        .zip(&plan.blocks)
+        .find(|(block, orientation)| **orientation != planned(*block))
+    {
+        return Err(format!("block {} of the plan is not what its order puts there", block + 1));
+    }
+    let ended = match &evidence.ended {
+        Some(Ended::Cancelled { signal }) => Some(signal),
+        _ => None,
+    };
+    if ended != cancelled.as_ref() {
+        let word = |signal: Option<&String>| signal.map_or_else(|| "no signal".to_owned(), Clone::clone);
+        let (named, ended) = (word(cancelled.as_ref()), word(ended));
+        return Err(format!("the record says that {named} cancelled it, its evidence {ended}"));
+    }
+    Ok(())
 }

@@ -19,15 +19,15 @@ const WORK_MS: u32 = 100;
 const PILOT_BLOCKS: u32 = 5;
 /// Cap of the two sessions that prove.
 const CAP: usize = 14;
-/// The slow-down that must be caught, in tolerances.
+/// The slowdown that must be caught, in tolerances.
 const SLOW_TOLERANCES: f64 = 3.0;
 /// Smallest and largest tolerance that is tried, in percent.
 const TOLERANCE_PCT: (f64, f64) = (1.0, 25.0);
 
-/// Show that identical arms pass and a slow-down is caught on this host
+/// Show that identical arms pass and a slowdown is caught on this host
 ///
 /// Measures the built-in workload against itself to find the tolerance that this host's noise carries; then identical arms must pass, and a
-/// slow-down of three times that tolerance must be caught. Exit 0 if both, 1 if an answer was wrong, 3 if the host is too noisy to tell.
+/// slowdown of three times that tolerance must be caught. Exit 0 if both, 1 if an answer was wrong, 3 if the host is too noisy to tell.
 #[derive(Debug, Args)]
 pub struct Selftest {
     /// Simulate the decision engine on eleven models of noise instead of measuring
@@ -65,8 +65,9 @@ impl Selftest {
             "{} sessions for each model and effect, seed {}, tolerance 2 %, cap {CAP} blocks\n\n",
             self.sessions, self.seed
         );
+        let width = results.iter().map(|result| result.name.chars().count()).max().unwrap_or(0);
         out.push_str(&format!(
-            "{:<28} {:>13} {:>13} {:>11} {:>13} {:>15}\n",
+            "{:<width$} {:>13} {:>13} {:>11} {:>13} {:>15}\n",
             "noise", "false alarms", "power at +2 %", "claimed", "runs, nothing", "runs at +2 %"
         ));
         for ModelResult {
@@ -74,7 +75,7 @@ impl Selftest {
         } in &results
         {
             out.push_str(&format!(
-                "{name:<28} {:>11.3} % {:>11.2} % {:>9.1} % {:>13.2} {:>15.2}\n",
+                "{name:<width$} {:>11.3} % {:>11.2} % {:>9.1} % {:>13.2} {:>15.2}\n",
                 measured.false_alarm_pct, measured.power_pct, claimed.power_pct, measured.mean_runs[0], measured.mean_runs[2]
             ));
         }
@@ -107,12 +108,12 @@ fn measured() -> Result<Exit> {
     let slow_pct = SLOW_TOLERANCES * tolerance_pct;
     say(&format!("2 of 3: identical arms, tolerance {tolerance_pct} %"));
     let same = run(0.0, &options)?;
-    say(&format!("3 of 3: a slow-down of {slow_pct} %"));
+    say(&format!("3 of 3: a slowdown of {slow_pct} %"));
     let slower = run(slow_pct, &options)?;
     let mut out = format!("this host carries a tolerance of {tolerance_pct} % on {WORK_MS} ms of work\n");
     let passed = same.judgement.outcome == Outcome::Pass;
     let caught = slower.judgement.verdicts.iter().any(|ruling| ruling.verdict == Verdict::Regression);
-    for (what, record, right) in [("identical arms", &same, passed), ("the slow-down", &slower, caught)] {
+    for (what, record, right) in [("identical arms", &same, passed), ("the slowdown", &slower, caught)] {
         let verdicts: Vec<&str> = record.judgement.verdicts.iter().map(|ruling| ruling.verdict.word()).collect();
         let runs = record.evidence.samples.len();
         out.push_str(&format!(
@@ -137,7 +138,7 @@ fn measured() -> Result<Exit> {
     });
     if exit == exit::FAIL {
         out.push_str(&format!(
-            "once in a while that is chance: identical arms fail in at most {} of runs, and a slow-down of the tolerance slips through in at most {}\n",
+            "once in a while that is chance: identical arms fail in at most {} of runs, and a slowdown of the tolerance slips through in at most {}\n",
             chance(rates.alpha),
             chance(rates.beta)
         ));

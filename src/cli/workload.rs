@@ -18,7 +18,7 @@ const SLOW_MAX_PCT: f64 = 1_000.0;
 /// Largest `--sd`, in percent.
 const SD_MAX_PCT: f64 = 100.0;
 
-/// Run the built-in workload of demo and selftest.
+/// Run the built-in workload of demo and selftest
 ///
 /// Fixed work: the same arguments do the same number of iterations on every machine and in every run.
 #[derive(Debug, Args)]
@@ -29,25 +29,25 @@ pub struct Workload {
 
 #[derive(Debug, Subcommand)]
 enum Kind {
-    /// Integer arithmetic in one long chain: prints `spin_ms`, `cpu_ms`, `iterations`, `check`.
+    /// Integer arithmetic in one long chain: prints `spin_ms`, `cpu_ms`, `iterations`, `check`
     Spin(Amount),
-    /// `a = b + s * c` over three arrays of 16 MiB: prints `triad_gb_s`, `triad_ms`, `cpu_ms`, `iterations`, `check`.
+    /// `a = b + s * c` over three arrays of 16 MiB: prints `triad_gb_s`, `triad_ms`, `cpu_ms`, `iterations`, `check`
     Triad(Amount),
 }
 
 /// How much work to do.
 #[derive(Debug, Args)]
 pub struct Amount {
-    /// Nominal milliseconds of work, 1 to 600000; the true time depends on the machine.
+    /// Nominal milliseconds of work, 1 to 600000; the true time depends on the machine
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MS_MAX))]
     ms: u64,
-    /// Do this much more work, such as 8%.
+    /// Do this much more work, such as 8%
     #[arg(long, value_name = "PCT", default_value = "0%", value_parser = slow)]
     slow: f64,
-    /// Multiply the work by a log-normal factor of this standard deviation, such as 0.7%.
+    /// Multiply the work by a log-normal factor of this standard deviation, such as 0.7%
     #[arg(long, value_name = "PCT", default_value = "0%", value_parser = sd)]
     sd: f64,
-    /// Seed of that factor; without it every run draws another one.
+    /// Seed of that factor; without it every run draws another one
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
 }

@@ -274,10 +274,8 @@ fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let fresh = PathBuf::from(name);
-    let written = File::create(&fresh).and_then(|mut file| {
-        file.write_all(content)?;
-        file.sync_all()
-    });
+    // Not synced: a cache that a crash of the machine damages starts empty.
+    let written = File::create(&fresh).and_then(|mut file| file.write_all(content));
     let placed = written.and_then(|()| std::fs::rename(&fresh, path));
     if placed.is_err() {
         let _already_failing = std::fs::remove_file(&fresh);

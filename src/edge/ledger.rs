@@ -55,7 +55,7 @@ pub fn check(path: &Path) -> Result<()> {
         .try_exists()
         .with_context(|| format!("cannot look at the ledger {}", path.display()))?
     {
-        return files::check_writable(path);
+        return files::check_writable(path).context("the ledger; --ledger names another");
     }
     let mut file = open(path)?;
     last_seal(&mut file, path).map(drop)

@@ -87,7 +87,11 @@ impl fmt::Display for LockError {
                 f,
                 "the device name {device:?} cannot name a lock file: 1 to 64 letters, digits, `.`, `:` and `-` can"
             ),
-            Self::File(path, error) => write!(f, "the lock file {} cannot be used: {error}", path.display()),
+            Self::File(path, error) => write!(
+                f,
+                "the lock file {} cannot be used: {error}; GATE_LOCK_DIR names its folder",
+                path.display()
+            ),
             Self::NotRegular(path) => write!(f, "{} is not a regular file: remove it and start again", path.display()),
             Self::Held(path, Some(holder)) => {
                 write!(

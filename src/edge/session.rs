@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -21,6 +22,10 @@ use crate::model::sample::Sample;
 pub const VERSION: u32 = 1;
 /// How many session files are looked through for an unfinished one.
 const LOOK_THROUGH_MAX: usize = 200;
+/// Longest first line that is looked at there, in bytes.
+const FIRST_LINE_MAX_BYTES: u64 = 16 << 20;
+/// How much of a file is read at once from the back.
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// What is known before the first process runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,7 +54,7 @@ pub struct Header {
 }
 
 /// One line of a session file.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
     Session(Box<Header>),
@@ -70,9 +75,13 @@ pub struct Session {
     pub plan: Option<Plan>,
     /// The record, once the session is finished.
     pub record: Option<Record>,
+    /// Whether an earlier run began it.
+    pub resumed: bool,
     /// Seconds spent on writing and syncing lines.
     pub sync_s: f64,
     file: File,
+    /// The length of the file.
+    whole_bytes: u64,
     path: PathBuf,
 }
 
@@ -96,12 +105,19 @@ impl Session {
             samples: Vec::new(),
             plan: None,
             record: None,
+            resumed: false,
             sync_s: 0.0,
             file,
+            whole_bytes: 0,
             path,
         };
-        let line = Line::Session(Box::new(session.header.clone()));
-        let written = session.append(&line).and_then(|()| files::sync_folder(folder));
+        let header = session.header.clone();
+        let written = session.append("session", &header).and_then(|()| {
+            let watch = Stopwatch::start();
+            let synced = files::sync_folder(folder);
+            session.sync_s += watch.elapsed_s();
+            synced
+        });
         if written.is_err() {
             // A session that could not be begun is none to go on with.
             drop(fs::remove_file(&session.path));
@@ -136,8 +152,10 @@ impl Session {
             samples: Vec::new(),
             plan: None,
             record: None,
+            resumed: true,
             sync_s: 0.0,
             file,
+            whole_bytes,
             path,
         };
         for (number, line) in (2..).zip(lines) {
@@ -167,7 +185,7 @@ impl Session {
     /// # Errors
     /// When it cannot be written; the file then ends with the last whole line.
     pub fn add_sample(&mut self, sample: &Sample) -> Result<()> {
-        self.append(&Line::Sample(Box::new(sample.clone())))
+        self.append("sample", sample)
     }
 
     /// Appends the complete plan and syncs it.
@@ -175,7 +193,7 @@ impl Session {
     /// # Errors
     /// When it cannot be written.
     pub fn complete(&mut self, plan: Plan) -> Result<()> {
-        self.append(&Line::Plan(Box::new(plan.clone())))?;
+        self.append("plan", &plan)?;
         self.plan = Some(plan);
         Ok(())
     }
@@ -185,21 +203,22 @@ impl Session {
     /// # Errors
     /// When it cannot be written.
     pub fn finish(&mut self, record: &Record) -> Result<()> {
-        self.append(&Line::Record(Box::new(record.clone())))
+        self.append("record", record)
     }
 
-    fn append(&mut self, line: &Line) -> Result<()> {
-        let watch = Stopwatch::start();
+    /// Appends a line of one kind, as [`Line`] has it.
+    fn append(&mut self, kind: &str, fact: &impl Serialize) -> Result<()> {
         let failed = || format!("cannot write the session file {}", self.path.display());
-        let mut text = serde_json::to_string(line)?;
-        text.push('\n');
-        let whole_bytes = self.file.metadata().with_context(failed)?.len();
-        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
+        let mut text = serde_json::to_vec(&BTreeMap::from([(kind, fact)]))?;
+        text.push(b'\n');
+        let watch = Stopwatch::start();
+        let written = self.file.write_all(&text).and_then(|()| self.file.sync_data());
         if let Err(error) = written {
             // A full disk must not leave half a line behind.
-            drop(self.file.set_len(whole_bytes));
+            drop(self.file.set_len(self.whole_bytes));
             return Err(error).with_context(failed);
         }
+        self.whole_bytes += text.len() as u64;
         self.sync_s += watch.elapsed_s();
         Ok(())
     }
@@ -279,8 +298,29 @@ pub fn unfinished(folder: &Path, same: impl Fn(&Header) -> bool) -> Option<Strin
         if file.try_lock_shared().is_err() {
             return false;
         }
-        let Ok((lines, _)) = read_lines(&file, &path) else { return false };
-        let finished = matches!(lines.last(), Some(Line::Record(_)));
-        !finished && matches!(lines.first(), Some(Line::Session(header)) if same(header))
+        let mut first = Vec::new();
+        let read = BufReader::new(&file).take(FIRST_LINE_MAX_BYTES).read_until(b'\n', &mut first);
+        let header = read.ok().and_then(|_| serde_json::from_slice(&first).ok());
+        matches!(header, Some(Line::Session(header)) if same(&header)) && !is_finished(&file).unwrap_or(false)
     })
+}
+
+/// Whether the last line of a session file is its record; one that was cut short is none. Reads no more than that line, from the back.
+pub(super) fn is_finished(file: &File) -> std::io::Result<bool> {
+    let mut end = file.metadata()?.len().saturating_sub(1);
+    let mut last = [0];
+    file.read_exact_at(&mut last, end)?;
+    let mut chunk = vec![0; CHUNK_BYTES];
+    while end > 0 && last == *b"\n" {
+        let start = end.saturating_sub(CHUNK_BYTES as u64);
+        let part = &mut chunk[..(end - start) as usize];
+        file.read_exact_at(part, start)?;
+        if let Some(at) = part.iter().rposition(|byte| *byte == b'\n') {
+            let mut beginning = *b"{\"record\":";
+            file.read_exact_at(&mut beginning, start + at as u64 + 1)?;
+            return Ok(beginning == *b"{\"record\":");
+        }
+        end = start;
+    }
+    Ok(false)
 }

@@ -1,13 +1,14 @@
 //! What earlier runs left: finished sessions and build logs that nobody needs any more. The ledger is never touched.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
 
 use super::arms::claim::Removed;
+use super::session;
 
 /// Removes session files, with what lies beside them under the same name, that were last written longer ago than `age`. Unfinished ones go
 /// only where they are asked for, one that runs never, and what is no session file stays.
@@ -66,12 +67,9 @@ fn is_older(path: &Path, age: Duration) -> bool {
 
 /// Whether a session's last line is its record; none where the file is no session.
 fn is_finished(file: &File) -> Option<bool> {
-    let (mut first, mut last) = (None, Vec::new());
-    for line in BufReader::new(file).split(b'\n') {
-        last = line.ok()?;
-        first.get_or_insert_with(|| last.starts_with(b"{\"session\":"));
-    }
-    first?.then(|| last.starts_with(b"{\"record\":"))
+    let mut first = *b"{\"session\":";
+    file.read_exact_at(&mut first, 0).ok()?;
+    (first == *b"{\"session\":").then(|| session::is_finished(file).ok())?
 }
 
 /// Whether a file is named like a session with another ending.

@@ -146,7 +146,7 @@ fn values(course: &Course<'_>, metric: &Metric, arm: Arm) -> Result<Vec<f64>, St
         .iter()
         .flat_map(|block| &block.samples)
         .filter(|sample| sample.arm == arm);
-    let values: Option<Vec<f64>> = rows.map(|sample| sample.values.get(&metric.name).copied()).collect();
+    let values: Option<Vec<f64>> = rows.map(|sample| sample.value(&metric.name)).collect();
     match values {
         Some(values) if values.len() >= 2 => Ok(values),
         Some(values) => Err(format!(

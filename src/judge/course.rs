@@ -7,7 +7,7 @@ use crate::model::figure::State;
 use crate::model::gate::{Gate, Rule};
 use crate::model::metric::{Metric, Role, Scale};
 use crate::model::plan::{Orientation, Plan};
-use crate::model::sample::{Arm, Cell, Sample, Slot};
+use crate::model::sample::{Arm, Cell, PerArm, Sample, Slot};
 
 /// How often one place may fail: the first time and one retry.
 const FAILURES_MAX: u32 = 2;
@@ -85,10 +85,10 @@ pub fn failure(sample: &Sample, gate: &Gate) -> Option<String> {
 }
 
 fn unusable(sample: &Sample, metric: &Metric, gate: &Gate) -> Option<String> {
-    if let Some(missing) = sample.missing.get(&metric.name) {
+    if let Some(missing) = sample.missing(&metric.name) {
         return (missing.state == State::Failed).then(|| format!("{}: {}", metric.name, missing.why));
     }
-    let value = *sample.values.get(&metric.name)?;
+    let value = sample.value(&metric.name)?;
     if !value.is_finite() {
         return Some(format!("{} is not a finite number", metric.name));
     }
@@ -120,12 +120,13 @@ impl<'a> Course<'a> {
             attempt: 0,
             failures: [0; 2],
             rows: Vec::new(),
+            first: PerArm::default(),
             blocks: Vec::new(),
             voids: Voids::default(),
             trouble: None,
         };
         for (taken, &sample) in (1..).zip(&samples) {
-            if walk.next(cell).is_none_or(|slot| !stands_at(sample, &slot)) {
+            if walk.due() != Some(Place::of(sample)) {
                 walk.trouble = Some(Trouble::OffPlan { seq: sample.seq });
                 break;
             }
@@ -134,23 +135,44 @@ impl<'a> Course<'a> {
         Self {
             cell,
             samples,
-            next: walk.next(cell),
+            next: walk.due().map(|place| place.slot(cell)),
             blocks: walk.blocks,
             trouble: walk.trouble,
         }
     }
 }
 
-fn stands_at(sample: &Sample, slot: &Slot) -> bool {
-    let Slot {
-        cell: _,
-        block,
-        position,
-        attempt,
-        arm,
-        warmup,
-    } = *slot;
-    (sample.block, sample.position, sample.attempt, sample.arm, sample.warmup) == (block, position, attempt, arm, warmup)
+/// Where a sample stands in its cell's session.
+#[derive(PartialEq)]
+struct Place {
+    block: u32,
+    position: u32,
+    attempt: u32,
+    arm: Arm,
+    warmup: bool,
+}
+
+impl Place {
+    const fn of(sample: &Sample) -> Self {
+        Self {
+            block: sample.block,
+            position: sample.position,
+            attempt: sample.attempt,
+            arm: sample.arm,
+            warmup: sample.warmup,
+        }
+    }
+
+    fn slot(self, cell: &Cell) -> Slot {
+        Slot {
+            cell: cell.clone(),
+            block: self.block,
+            position: self.position,
+            attempt: self.attempt,
+            arm: self.arm,
+            warmup: self.warmup,
+        }
+    }
 }
 
 /// One walk along a cell's samples. A place is a warm-up run or a block; where it fails or is void it is tried again.
@@ -165,14 +187,16 @@ struct Walk<'a, 'p> {
     failures: [u32; 2],
     /// The present try of this block.
     rows: Vec<&'a Sample>,
+    /// Each arm's first failure in it.
+    first: PerArm<Option<String>>,
     blocks: Vec<Block<'a>>,
     voids: Voids,
     trouble: Option<Trouble>,
 }
 
 impl<'a> Walk<'a, '_> {
-    /// The slot that is due; none where the plan is done or something stands in the way.
-    fn next(&self, cell: &Cell) -> Option<Slot> {
+    /// The place that is due; none where the plan is done or something stands in the way.
+    fn due(&self) -> Option<Place> {
         if self.trouble.is_some() {
             return None;
         }
@@ -185,8 +209,7 @@ impl<'a> Walk<'a, '_> {
             let arm = *self.plan.blocks.get(block)?.arms().get(position)?;
             (block as u32, position as u32, arm)
         };
-        Some(Slot {
-            cell: cell.clone(),
+        Some(Place {
             block,
             position,
             attempt: self.attempt,
@@ -197,8 +220,9 @@ impl<'a> Walk<'a, '_> {
 
     /// Takes the sample that was due, the `taken`th of the cell.
     fn take(&mut self, sample: &'a Sample, taken: usize) {
+        let failure = failure(sample, self.gate);
         if sample.warmup {
-            match failure(sample, self.gate) {
+            match failure {
                 Some(why) => self.fail(sample.arm, "the warm-up".to_owned(), why),
                 None => {
                     self.warm += 1;
@@ -208,21 +232,17 @@ impl<'a> Walk<'a, '_> {
             return;
         }
         self.rows.push(sample);
-        let failed = |arm: Arm| {
-            self.rows
-                .iter()
-                .filter(|row| row.arm == arm)
-                .find_map(|row| failure(row, self.gate))
-        };
-        let first_failure = Arm::BOTH.into_iter().find_map(|arm| failed(arm).map(|why| (arm, why)));
+        let first = self.first.of_mut(sample.arm);
+        *first = first.take().or(failure);
         // Nothing more is learnt from a try in which the base failed.
         let orientation = self.plan.blocks.get(self.blocks.len()).copied();
         let whole = orientation.is_some_and(|orientation| orientation.arms().len() == self.rows.len());
-        let closed = whole || matches!(first_failure, Some((Arm::A, _)));
-        if !closed {
+        if !whole && self.first.a.is_none() {
             return;
         }
         let rows = std::mem::take(&mut self.rows);
+        let PerArm { a, b } = std::mem::take(&mut self.first);
+        let first_failure = a.map(|why| (Arm::A, why)).or_else(|| b.map(|why| (Arm::B, why)));
         if self.voids.count(&rows) {
             self.trouble = self.voids.trouble(self.plan);
             self.attempt += 1;

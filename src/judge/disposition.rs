@@ -34,6 +34,9 @@ fn exploratory(case: &Case<'_>, verdicts: &[Ruling]) -> Vec<String> {
     if case.host.replayed {
         facts.push("the host was replayed from a snapshot".to_owned());
     }
+    if case.context.new_gate {
+        facts.push("the gate is new: nobody has agreed to its rule yet".to_owned());
+    }
     if !case.context.changed_harness.is_empty() {
         facts.push(format!(
             "the measuring code itself differs between the arms: {}",
@@ -52,7 +55,7 @@ fn exploratory(case: &Case<'_>, verdicts: &[Ruling]) -> Vec<String> {
 fn rejected(case: &Case<'_>, verdicts: &[Ruling]) -> Vec<String> {
     let required = || verdicts.iter().filter(|ruling| ruling.required);
     let mut facts = Vec::new();
-    if required().next().is_none() {
+    if required().next().is_none() && !case.context.new_gate {
         facts.push("nothing was asked: no required rule covers a metric that is judged".to_owned());
     }
     let unreported = unreported(case);

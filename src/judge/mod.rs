@@ -1,8 +1,8 @@
 //! The decision core: pure functions of model values.
 //!
 //! [`judge`] is the whole argument on one screen. It replays every declared look over the blocks so far, freezes each bucket at its first
-//! decision and says what comes next. Nothing else in the crate decides: the runner asks here after every process, a resumed session asks
-//! here, and `gate ledger verify` asks here again years later.
+//! decision and says what comes next. Nothing else in the crate decides: the runner asks for its [`step`] after every process, a resumed
+//! session asks here, and `gate ledger verify` asks here again years later.
 
 pub mod acceptance;
 pub mod character;
@@ -24,7 +24,7 @@ use serde_json::Value;
 use course::{Course, covers};
 use crossover::Design;
 use reference::Reference;
-use rule::{Bucket, Ruled};
+use rule::Bucket;
 
 use crate::model::evidence::{Ended, Evidence};
 use crate::model::gate::{Gate, Rule};
@@ -35,7 +35,7 @@ use crate::model::metric::{Metric, Role};
 use crate::model::number::{chance, count};
 use crate::model::plan::{Objective, Plan};
 use crate::model::record::{Context, Record};
-use crate::model::sample::Slot;
+use crate::model::sample::{Cell, Slot};
 
 /// Everything that a judgement may rest on, and nothing else.
 #[derive(Clone, Copy)]
@@ -83,62 +83,71 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     if let Some(why) = &case.context.unaffected {
         return unaffected(why);
     }
-    let Case { gate, plan, evidence, .. } = case;
-    let courses: Vec<Course<'_>> = plan
-        .cells
-        .iter()
-        .map(|cell| Course::read(plan, gate, cell, &evidence.samples))
-        .collect();
-    let questions = questions(case, &courses);
-    let statistical = questions
-        .iter()
-        .filter(|(rule, ..)| rule.kind == "hold" && rule::drives(rule))
-        .count();
-    let design = design(plan, statistical);
+    let (courses, design) = (courses(case), looks(case.gate, case.plan));
     let reference = Reference::of(case);
+    let buckets: Vec<Bucket<'_>> = buckets(case, &courses, design.as_ref(), reference.as_ref()).collect();
+    let verdicts: Vec<Ruling> = buckets.iter().map(rule::judge).collect();
 
-    let mut verdicts = Vec::new();
-    let mut open = vec![false; courses.len()];
-    for (rule, metric, course) in questions {
-        let (metric, unsuited) = rule::suited(rule, metric);
-        let bucket = Bucket {
-            rule,
-            metric,
-            unsuited,
-            course,
-            plan,
-            design: design.as_ref(),
-            ended: evidence.ended.as_ref(),
-            attempt: case.context.attempt,
-            reference: reference.as_ref(),
-            driven: driven(case, course),
-            command: &case.context.command,
-            identical: case.context.identical,
-        };
-        let Ruled { ruling, settled } = rule::judge(&bucket);
-        let at = courses.iter().position(|other| std::ptr::eq(other, course));
-        if let (false, Some(open)) = (settled, at.and_then(|at| open.get_mut(at))) {
-            *open = true;
-        }
-        verdicts.push(ruling);
-    }
-
-    let outcome = outcome(evidence, &verdicts);
     let (disposition, disposition_because) = disposition::of(case, &verdicts);
-    let step = if evidence.ended.is_some() {
-        Step::Stop
-    } else {
-        next(&courses, &open)
-    };
     Judgement {
         engine: ENGINE,
-        outcome,
+        outcome: outcome(case, &verdicts),
         disposition,
         disposition_because,
         verdicts,
         warnings: warnings(case),
-        step,
+        step: next(case, &courses, &buckets),
     }
+}
+
+/// The step of [`judge`] alone, without the numbers and words of a report: what the runner asks between two processes.
+///
+/// `design` is what [`looks`] gives for the case's gate and plan, which no sample changes.
+pub fn step(case: &Case<'_>, design: Result<&Design, &String>) -> Step {
+    if case.context.unaffected.is_some() {
+        return Step::Stop;
+    }
+    let courses = courses(case);
+    let buckets: Vec<Bucket<'_>> = buckets(case, &courses, design, None).collect();
+    next(case, &courses, &buckets)
+}
+
+fn courses<'a>(case: &Case<'a>) -> Vec<Course<'a>> {
+    let Case { gate, plan, evidence, .. } = case;
+    let read = |cell| Course::read(plan, gate, cell, &evidence.samples);
+    plan.cells.iter().map(read).collect()
+}
+
+/// Every question that the gate asks, with what may answer it.
+fn buckets<'a>(
+    case: &'a Case<'a>,
+    courses: &'a [Course<'a>],
+    design: Result<&'a Design, &'a String>,
+    reference: Option<&'a Reference<'a>>,
+) -> impl Iterator<Item = Bucket<'a>> {
+    let bucket = move |(rule, metric, course): (&'a Rule, &'a Metric, &'a Course<'a>)| {
+        let (metric, unsuited) = rule::suited(rule, metric);
+        Bucket {
+            rule,
+            barrier: rule::barrier(course, &metric.name),
+            metric,
+            unsuited,
+            course,
+            plan: case.plan,
+            design,
+            ended: case.evidence.ended.as_ref(),
+            attempt: case.context.attempt,
+            reference,
+            driven: driven(case, course.cell),
+            command: &case.context.command,
+            identical: case.context.identical,
+        }
+    };
+    let course = |cell: &Cell| courses.iter().find(|course| course.cell == cell);
+    let asked = questions(case.gate, case.plan).into_iter();
+    asked
+        .filter_map(move |(rule, metric, cell)| Some((rule, metric, course(cell)?)))
+        .map(bucket)
 }
 
 /// The change touches nothing that the gate guards: it passes, and nothing was measured.
@@ -154,43 +163,43 @@ fn unaffected(why: &str) -> Judgement {
     }
 }
 
-/// Every question that the gate asks: a rule, a metric it covers, a cell it covers. Without a base arm nothing is asked against it.
-fn questions<'a>(case: &Case<'a>, courses: &'a [Course<'a>]) -> Vec<(&'a Rule, &'a Metric, &'a Course<'a>)> {
+/// Every question that a gate asks: a rule, a metric it covers, a cell it covers. Without a base arm nothing is asked against it.
+fn questions<'a>(gate: &'a Gate, plan: &'a Plan) -> Vec<(&'a Rule, &'a Metric, &'a Cell)> {
     let mut all = Vec::new();
-    for rule in &case.gate.rules {
-        for metric in &case.gate.metrics {
-            all.extend(
-                courses
-                    .iter()
-                    .filter(|course| asks(case, rule, metric, course))
-                    .map(|course| (rule, metric, course)),
-            );
+    for rule in &gate.rules {
+        for metric in &gate.metrics {
+            let asked = plan.cells.iter().filter(|cell| asks(gate, plan, rule, metric, cell));
+            all.extend(asked.map(|cell| (rule, metric, cell)));
         }
     }
     all
 }
 
-fn asks(case: &Case<'_>, rule: &Rule, metric: &Metric, course: &Course<'_>) -> bool {
-    let base_arm = case.plan.sides().len() == 2;
-    let fixture = &course.cell.fixture;
+fn asks(gate: &Gate, plan: &Plan, rule: &Rule, metric: &Metric, cell: &Cell) -> bool {
+    let base_arm = plan.sides().len() == 2;
     metric.role == Role::Gate
         && (base_arm || !rule::needs_base(rule))
         && covers(&rule.metric, &metric.name)
-        && covers(&rule.fixture, fixture)
-        && case.gate.measures(fixture, &metric.name)
+        && covers(&rule.fixture, &cell.fixture)
+        && gate.measures(&cell.fixture, &metric.name)
 }
 
 /// Whether some rule against the base arm speaks of this cell.
-fn driven(case: &Case<'_>, course: &Course<'_>) -> bool {
-    let mut drivers = case.gate.rules.iter().filter(|rule| rule::drives(rule));
-    drivers.any(|rule| case.gate.metrics.iter().any(|metric| asks(case, rule, metric, course)))
+fn driven(case: &Case<'_>, cell: &Cell) -> bool {
+    let Case { gate, plan, .. } = case;
+    let mut drivers = gate.rules.iter().filter(|rule| rule::drives(rule));
+    drivers.any(|rule| gate.metrics.iter().any(|metric| asks(gate, plan, rule, metric, cell)))
 }
 
 /// The looks with their critical values, which must be those that the plan declares: alpha is shared among the buckets (Bonferroni), beta is not (all must pass); a promotion must hold
 /// in every bucket, so that each has the full alpha (intersection-union).
-fn design(plan: &Plan, buckets: usize) -> Result<Design, String> {
+///
+/// # Errors
+/// Why the plan cannot be judged.
+pub fn looks(gate: &Gate, plan: &Plan) -> Result<Design, String> {
+    let tests = |(rule, ..): &(&Rule, &Metric, &Cell)| rule.kind == "hold" && rule::drives(rule);
     let alpha = match plan.objective {
-        Objective::Gate => plan.alpha / buckets.max(1) as f64,
+        Objective::Gate => plan.alpha / questions(gate, plan).iter().filter(|asked| tests(asked)).count().max(1) as f64,
         Objective::Promote => plan.alpha,
     };
     let blocks = plan.blocks.len();
@@ -210,20 +219,31 @@ fn design(plan: &Plan, buckets: usize) -> Result<Design, String> {
     }
 }
 
-/// The gravest outcome of the required rules. Nothing asked is nothing checked, and a run that broke off is an error whatever it had.
-fn outcome(evidence: &Evidence, verdicts: &[Ruling]) -> Outcome {
+/// The gravest outcome of the required rules. Nothing asked is nothing checked, unless a new gate was to advise only, and did; a run that
+/// broke off is an error whatever it had.
+fn outcome(case: &Case<'_>, verdicts: &[Ruling]) -> Outcome {
     let required = verdicts.iter().filter(|ruling| ruling.required).map(|ruling| ruling.outcome).max();
-    let asked = required.unwrap_or(Outcome::Inconclusive);
-    match evidence.ended {
+    let advised = case.context.new_gate && !verdicts.is_empty();
+    let asked = required.unwrap_or(if advised { Outcome::Pass } else { Outcome::Inconclusive });
+    match case.evidence.ended {
         Some(Ended::Cancelled { .. } | Ended::Error { .. }) => asked.max(Outcome::Error),
         Some(Ended::SessionLimit { .. } | Ended::TooFewBlocks { .. }) | None => asked,
     }
 }
 
 /// The next process: every cell's warm-up first, then the cells in turn, a block each; a cell whose buckets are decided drops out.
-fn next(courses: &[Course<'_>], open: &[bool]) -> Step {
-    let running = courses.iter().zip(open).filter(|(_, open)| **open).map(|(course, _)| course);
-    let slots = running.filter_map(|course| course.next.clone());
+fn next(case: &Case<'_>, courses: &[Course<'_>], buckets: &[Bucket<'_>]) -> Step {
+    if case.evidence.ended.is_some() {
+        return Step::Stop;
+    }
+    let open = |course: &Course<'_>| {
+        let mut own = buckets.iter().filter(|bucket| std::ptr::eq(bucket.course, course));
+        own.any(|bucket| !rule::settled(bucket))
+    };
+    let slots = courses
+        .iter()
+        .filter(|course| open(course))
+        .filter_map(|course| course.next.clone());
     let turn = |slot: &Slot| (!slot.warmup, slot.position == 0 && slot.attempt == 0, slot.block);
     slots.min_by_key(turn).map_or(Step::Stop, Step::Run)
 }

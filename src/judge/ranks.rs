@@ -1,5 +1,7 @@
 //! Rank methods: the exact Mann–Whitney distribution, the Hodges–Lehmann estimate, and p-values of many tests at once.
 
+use std::sync::OnceLock;
+
 use super::summary::median;
 
 /// Differences up to this size are ties; a tie counts for nobody, which is conservative for whatever is to be rejected.
@@ -34,6 +36,19 @@ pub fn survival(n: usize, m: usize) -> Option<Vec<f64>> {
     }
     let all = tail[0];
     Some(tail.into_iter().map(|count| count / all).collect())
+}
+
+/// The same for two groups of `n` each, at most 28: computed when it is first asked for, since most sessions never reach the rank look.
+pub fn survival_of_equal(n: usize) -> Option<&'static [f64]> {
+    static TABLES: [OnceLock<Vec<f64>>; LARGEST_EXACT / 2 + 1] = [const { OnceLock::new() }; LARGEST_EXACT / 2 + 1];
+    let table = TABLES.get(n)?.get_or_init(|| survival(n, n).unwrap_or_default());
+    (!table.is_empty()).then_some(table)
+}
+
+/// The smallest p-value of two groups of `n` each, 1/C(2n, n); `None` where [`survival_of_equal`] has none.
+pub fn smallest_p(n: usize) -> Option<f64> {
+    let arrangements = |n: usize| (1..=n).fold(1_u64, |count, i| count * (n + i) as u64 / i as u64);
+    (1..=LARGEST_EXACT / 2).contains(&n).then(|| 1.0 / arrangements(n) as f64)
 }
 
 /// P(U ≥ `u`) for groups of `n` and `m`; see [`survival`]. Beyond `n * m` it is 0.

@@ -29,6 +29,9 @@ pub struct Source {
     pub commit: String,
     /// Whether tracked files differ from the commit, or untracked files that are not ignored exist.
     pub dirty: bool,
+    /// Id of the measured tree in hex, changed and new files included; absent where the arm is no tree of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
 }
 
 /// A file that ran, or that an interpreter ran.

@@ -3,6 +3,7 @@
 pub mod baseline;
 pub mod duration;
 pub mod evidence;
+pub mod fault;
 pub mod figure;
 pub mod gate;
 pub mod host;

@@ -101,10 +101,12 @@ pub fn count(number: impl TryInto<u64>, thing: &str) -> String {
     }
 }
 
-/// A duration in words: `0.8 s`, `42 s`, `3 min 20 s`, `45 min`, `2 h 5 min`.
+/// A duration in words: `40 ms`, `0.8 s`, `42 s`, `3 min 20 s`, `45 min`, `2 h 5 min`.
 pub fn duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
+        _ if seconds > 0.0 && seconds < 0.000_95 => format!("{} ms", figure(1e3 * seconds)),
+        _ if seconds > 0.0 && seconds < 0.095 => format!("{:.0} ms", 1e3 * seconds),
         _ if seconds < 10.0 => format!("{seconds:.1} s"),
         0..=99 => format!("{whole} s"),
         100..=5999 if whole.is_multiple_of(60) => format!("{} min", whole / 60),
@@ -236,6 +238,11 @@ mod tests {
     #[test]
     fn durations_read_as_words() {
         for (seconds, text) in [
+            (0.0, "0.0 s"),
+            (0.000_25, "0.2500 ms"),
+            (0.001, "1 ms"),
+            (0.094, "94 ms"),
+            (0.096, "0.1 s"),
             (0.84, "0.8 s"),
             (42.4, "42 s"),
             (200.0, "3 min 20 s"),

@@ -41,6 +41,9 @@ pub struct Base {
 pub struct Context {
     /// The base arm's choice.
     pub base: Base,
+    /// The commit that the result answers for; absent where no revision was compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
     /// Which attempt at the same comparison this is, from 1.
     pub attempt: u32,
     /// Accepted noise bands of the measured buckets.
@@ -57,6 +60,9 @@ pub struct Context {
     /// Both arms were made of equal inputs and came out equal, and the gate declares that such a pair need not be measured.
     #[serde(default, skip_serializing_if = "is_false")]
     pub identical: bool,
+    /// The base does not have the gate yet: it runs, and only advises.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub new_gate: bool,
     /// Files of the measuring code itself that differ between the arms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_harness: Vec<String>,

@@ -136,3 +136,21 @@ pub struct Sample {
     /// What the host was doing meanwhile; null where nothing was sampled.
     pub telemetry: Option<serde_json::Value>,
 }
+
+impl Sample {
+    /// The figure of a metric, if it has one.
+    pub fn value(&self, metric: &str) -> Option<f64> {
+        find(&self.values, metric).copied()
+    }
+
+    /// Why a metric has no figure, if a reason is given.
+    pub fn missing(&self, metric: &str) -> Option<&Missing> {
+        find(&self.missing, metric)
+    }
+}
+
+/// A search for equality and not for order: names of another length are passed over without being read, and every sample of a session is
+/// asked after every process.
+fn find<'a, T>(map: &'a BTreeMap<String, T>, name: &str) -> Option<&'a T> {
+    map.iter().find_map(|(key, value)| (key == name).then_some(value))
+}

@@ -1,6 +1,6 @@
 //! Markdown, for job summaries and pull requests.
 
-use super::words::{COLUMNS, by_gravity, headline, kind, measured, row};
+use super::words::{COLUMNS, by_gravity, headline, kind, measured, provenance, row};
 use super::{Canvas, Format};
 use crate::model::record::{Record, short};
 use crate::model::text::plain_line;
@@ -34,6 +34,7 @@ fn render(record: &Record, _: Canvas) -> serde_json::Result<String> {
     }
     record.context.banners.iter().for_each(|banner| item("banner", banner));
     judgement.warnings.iter().for_each(|warning| item("warning", warning));
+    provenance(record).iter().for_each(|(label, text)| item(label, text));
     item("measured", &measured(record));
     let facts = judgement.disposition_because.join("; ");
     item("worth", &format!("{}, because {facts}", judgement.disposition));

@@ -2,7 +2,7 @@
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
-use super::words::{COLUMNS, by_gravity, headline, kind, measured, row};
+use super::words::{COLUMNS, by_gravity, headline, kind, measured, provenance, row};
 use super::{Canvas, Format};
 use crate::model::judgement::Outcome;
 use crate::model::record::{Record, short};
@@ -37,6 +37,9 @@ fn render(record: &Record, canvas: Canvas) -> serde_json::Result<String> {
         for text in texts {
             out.push_str(&format!("{label}: {}\n", plain_line(text, LINE_MAX)));
         }
+    }
+    for (label, text) in provenance(record) {
+        out.push_str(&format!("{label}: {text}\n"));
     }
     out.push_str(&format!("measured: {}\n", measured(record)));
     out.push_str(&format!(

@@ -2,7 +2,7 @@
 
 use crate::model::judgement::{Range, Ruling, Verdict};
 use crate::model::number::{self, figure, size};
-use crate::model::record::Record;
+use crate::model::record::{Record, short};
 use crate::model::text::plain_line;
 
 /// Longest name that is shown.
@@ -101,6 +101,25 @@ pub fn headline(record: &Record) -> String {
         line.push_str(&format!(", cancelled by {}", plain_line(signal, NAME_MAX)));
     }
     line
+}
+
+/// Where the rule and the base come from, a label and a text each; nothing of two commands, which say it themselves.
+pub fn provenance(record: &Record) -> Vec<(&'static str, String)> {
+    let (gate, context) = (&record.gate, &record.context);
+    if gate.from == "command line" {
+        return Vec::new();
+    }
+    let [name, from, why] = [&gate.name, &gate.from, &context.base.why].map(|text| plain_line(text, NAME_MAX * 3));
+    let mut lines = vec![("gate", format!("{name}, from the {from}"))];
+    let commit = context.base.commit.as_deref().map(short);
+    lines.push(("base", commit.map_or_else(|| why.clone(), |commit| format!("{commit}, {why}"))));
+    if let Some(head) = &context.head {
+        lines.push(("answers for", short(head)));
+    }
+    if context.attempt > 1 {
+        lines.push(("attempt", context.attempt.to_string()));
+    }
+    lines
 }
 
 /// How many processes ran, and how.

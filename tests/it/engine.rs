@@ -3,6 +3,7 @@
 use gate::judge::crossover::{
     Block, Bounds, Claim, Decision, Design, Replay, arms_differ, decide, floor_log, margin, promote, stop, worse,
 };
+use gate::judge::ranks::survival_of_equal;
 use gate::judge::simulate::claimed_engine;
 use gate::judge::{noise, prediction};
 use gate::model::metric::{Better, Scale};
@@ -216,7 +217,8 @@ fn the_claimed_design_has_the_published_numbers() {
     let published = [21.5677, 7.0426, 5.1367, 4.4488, 3.8915, 3.5795, 3.4077];
     assert!(design.c.iter().zip(published).all(|(c, p)| (c - p).abs() < 5e-5), "{:?}", design.c);
     let rank = design.rank.unwrap();
-    let least = |level: Option<f64>| rank.survival.iter().position(|p| *p <= level.unwrap());
+    let survival = survival_of_equal(rank.blocks).unwrap();
+    let least = |level: Option<f64>| survival.iter().position(|p| *p <= level.unwrap());
     assert_eq!((least(rank.alpha), least(rank.beta)), (Some(158), Some(147)));
 }
 

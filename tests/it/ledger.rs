@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use gate::edge::ledger::{append, check, of_session, read};
 use gate::model::judgement::{ENGINE, Outcome, Verdict};
-use gate::model::record::{Record, seal, short};
+use gate::model::record::{Record, plan_digest, seal, short};
 use serde_json::{Value, json};
 
 use crate::synthetic::{Session, noisy};
@@ -200,7 +200,25 @@ fn what_was_damaged_is_named_with_its_line() {
 #[test]
 fn a_forger_who_seals_anew_is_found_by_judging_again() {
     type Change = fn(&mut Value);
-    let cases: [(&str, Change, &str); 8] = [
+    let cases: [(&str, Change, &str); 11] = [
+        (
+            "the plan's order",
+            |v| {
+                v["plan"]["order"] = json!("abba");
+                v["plan"]["digest"] = json!(plan_digest(v));
+            },
+            "block 2 of the plan is not what its order puts there",
+        ),
+        (
+            "the signal of a run that was not cancelled",
+            |v| v["cancelled"] = json!("SIGINT"),
+            "the record says that SIGINT cancelled it, its evidence no signal",
+        ),
+        (
+            "the signal in the evidence alone",
+            |v| v["evidence"]["ended"] = json!({"reason": "cancelled", "signal": "SIGTERM"}),
+            "the record says that no signal cancelled it, its evidence SIGTERM",
+        ),
         (
             "the verdict",
             |v| v["judgement"]["verdicts"][0]["verdict"] = json!("no_regression"),

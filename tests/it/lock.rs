@@ -195,6 +195,7 @@ fn only_a_regular_file_of_one_name_is_written_to() {
     assert_eq!(std::fs::read_to_string(&victim).expect("it is there"), "precious");
     let missing = lock(&dir.path().join("absent"), Duration::ZERO).expect_err("there is no folder");
     assert!(matches!(missing, LockError::File(..)), "{missing:?}");
+    assert!(missing.to_string().contains("GATE_LOCK_DIR"), "{missing}");
 }
 
 /// Takes the lock as another user and answers `held` or `got` in the note; with `got` it holds on.

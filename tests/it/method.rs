@@ -5,6 +5,7 @@ use std::fs;
 
 use gate::judge::crossover::{Block, Bounds, Decision, Design, Estimate, Pairs, decide, floor_log, margin, mde, worse};
 use gate::judge::noise::CARRIED;
+use gate::judge::ranks::survival_of_equal;
 use gate::judge::search::Search;
 use gate::judge::simulate::{claimed_engine, simulate};
 use gate::model::metric::{Better, Scale};
@@ -201,11 +202,12 @@ fn critical_values_are_the_designs() {
         design.looks.len()
     ));
     let rank = design.rank.unwrap();
-    let least = |share: Option<f64>| rank.survival.iter().position(|p| *p <= share.unwrap()).unwrap();
+    let survival = survival_of_equal(rank.blocks).unwrap();
+    let least = |share: Option<f64>| survival.iter().position(|p| *p <= share.unwrap()).unwrap();
     says(&format!(
         "at least {} of the {} comparisons for \"slower\", {} for \"ruled out\"",
         least(rank.alpha),
-        rank.survival.len() - 1,
+        survival.len() - 1,
         least(rank.beta)
     ));
     // The worked look: five blocks, and a noise of 0.7 % a run.

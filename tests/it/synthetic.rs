@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use gate::judge::crossover::looks;
-use gate::judge::{Case, judge};
+use gate::judge::{Case, judge, step};
 use gate::model::evidence::{Ended, Evidence};
 use gate::model::figure::{Missing, State};
 use gate::model::gate::{Against, Gate, Rule};
@@ -109,6 +109,7 @@ impl Session {
                     commit: None,
                     why: "the command of --a".to_owned(),
                 },
+                head: None,
                 attempt: 1,
                 band: Vec::new(),
                 waivers: Vec::new(),
@@ -116,6 +117,7 @@ impl Session {
                 baseline: None,
                 unaffected: None,
                 identical: false,
+                new_gate: false,
                 changed_harness: Vec::new(),
                 command: "gate perf --a ./old --b ./new".to_owned(),
             },
@@ -168,7 +170,11 @@ impl Session {
 
     /// What is judged so far.
     pub fn judge(&self) -> Judgement {
-        judge(&Case::from(&self.0))
+        let case = Case::from(&self.0);
+        let judgement = judge(&case);
+        let looks = gate::judge::looks(&self.0.gate, &self.0.plan);
+        assert_eq!(step(&case, looks.as_ref()), judgement.step, "the runner's step is the judgement's");
+        judgement
     }
 
     /// Runs slots as the judge asks for them, until it stops or `most` have run.
@@ -252,6 +258,7 @@ fn identity() -> Identity {
             branch: Some("main".to_owned()),
             commit: "1a2b3c4d".repeat(5),
             dirty: false,
+            tree: None,
         }),
         artifacts: vec![Artifact {
             role: "executable".to_owned(),

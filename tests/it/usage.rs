@@ -104,10 +104,13 @@ fn commands() {
         refused(&sandbox, &sandbox.perf(command, "./mark.sh", &[]), &["--a", words]);
         refused(&sandbox, &sandbox.perf("./mark.sh", command, &[]), &["--b", words]);
     }
-    for words in [&["perf"][..], &["perf", "--a", "./mark.sh"], &["perf", "--b", "./mark.sh"]] {
-        let missing = if words.contains(&"--a") { "--b <CMD>" } else { "--a <CMD>" };
-        refused(&sandbox, &sandbox.gate(words), &[missing]);
-    }
+    refused(&sandbox, &sandbox.gate(&["perf", "--a", "./mark.sh"]), &["--b <CMD>"]);
+    refused(&sandbox, &sandbox.gate(&["perf", "--b", "./mark.sh"]), &["--a <CMD>"]);
+    refused(
+        &sandbox,
+        &sandbox.gate(&["perf"]),
+        &["declared gates need a git repository", "--a and --b"],
+    );
 }
 
 #[test]
@@ -188,7 +191,7 @@ fn names_and_variables() {
     refused(
         &sandbox,
         &sandbox.gate(&["perf", "--resume", "x", "--a", "./mark.sh"]),
-        &["--a and --b stand together"],
+        &["--b <CMD>"],
     );
     assert_eq!(sandbox.gate(&[]).code, Some(2), "no subcommand: help, on standard error");
 }
@@ -224,6 +227,8 @@ fn places() {
         refused(&sandbox, &done, &["some.jsonl", words]);
         assert_eq!(sandbox.text("some.jsonl"), ledger, "it is left as it was");
     }
+    let absent = sandbox.perf("./mark.sh", "./mark.sh", &["--ledger", "absent/some.jsonl"]);
+    refused(&sandbox, &absent, &["the ledger", "--ledger names another", "absent/some.jsonl"]);
     fs::write(sandbox.path(".gate/sessions"), "").unwrap_err();
     fs::remove_dir_all(sandbox.path(".gate")).unwrap();
     sandbox.write(".gate", "a file in the folder's place");

@@ -53,7 +53,7 @@ pub struct Bisect {
     /// Measure on this fixture only
     #[arg(long, value_name = "NAME")]
     fixture: Option<String>,
-    /// Where gate and prompts are read from [default: the working tree]
+    /// Where gate and prompts are read from [default: the base branch's tip on a pull request, else the working tree]
     #[arg(long, value_name = "REV")]
     rules_from: Option<String>,
     /// The GPUs to measure on, by the driver's index or PCI address

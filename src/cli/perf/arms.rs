@@ -1,4 +1,4 @@
-//! Two runnable arms: what runs, its digests, the environment. Here from two command lines; from trees in `trees`.
+//! Two runnable arms: what runs, its digests, the environment. Here from two command lines; from trees in `making`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -110,7 +110,12 @@ impl Arms {
         {
             bail!("{name} changed: was {was}, is {}", device_variable(name));
         }
+        let tree = |source: Option<&Source>| source.and_then(|source| source.tree.clone());
         for arm in Arm::BOTH {
+            let was = tree(header.identity.arms.of(arm).source.as_ref());
+            if was.is_some() && was != tree(self.sources.of(arm).as_ref().ok()) {
+                bail!("the source of arm {arm} changed");
+            }
             let (was, is) = (&header.identity.arms.of(arm).artifacts, self.artifacts.of(arm));
             let gone = || was.iter().find(|artifact| !is.contains(artifact));
             if let Some(artifact) = is.iter().find(|artifact| !was.contains(artifact)).or_else(gone) {

@@ -17,6 +17,7 @@ use crate::edge::session::Header;
 use crate::judge::crossover;
 use crate::model::gate::declaration::{Reduce, Series};
 use crate::model::gate::{Against, Gate, Rule};
+use crate::model::identity::Facts;
 use crate::model::metric::{Better, Metric, Role};
 use crate::model::plan::{Objective, Order, Orientation, Plan};
 use crate::model::record::{Base, Context, digest};
@@ -34,6 +35,8 @@ pub struct Declared {
     pub plan: Plan,
     /// Variables set for both arms.
     pub env: Vec<(String, String)>,
+    /// What else a gate file sets, by name.
+    pub settings: Facts,
     /// Variables handed on although they are withheld otherwise.
     pub pass_env: Vec<String>,
     /// What is read of the output.
@@ -63,6 +66,7 @@ impl Declared {
             env: env
                 .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
                 .collect(),
+            settings: Facts::new(),
             pass_env,
             series: header.gate.metrics.iter().map(series_of).collect(),
             devices: Vec::new(),
@@ -139,6 +143,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
             commit: None,
             why: "the command of --a".to_owned(),
         },
+        head: None,
         attempt: 1,
         band: Vec::new(),
         waivers: Vec::new(),
@@ -146,6 +151,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         baseline: None,
         unaffected: None,
         identical: false,
+        new_gate: false,
         changed_harness: Vec::new(),
         command,
     };
@@ -153,6 +159,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         gate,
         plan,
         env: options.env.clone(),
+        settings: Facts::new(),
         pass_env: options.pass_env.clone(),
         series,
         devices: Vec::new(),

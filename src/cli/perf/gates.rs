@@ -1,84 +1,83 @@
 //! `gate perf` on declared gates: one session and one record each.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::arms::Arms;
-use super::declare::{self, cap_at};
+use super::context::{plan, settings};
 use super::making::{Making, Ready};
 use super::session::{self, Device};
 use super::workspace::{Declared, Workspace, layered};
-use super::{Perf, Places, identity, pair};
+use super::{Perf, Places, declare, identity, pair};
 use crate::cli::{Cancelled, say};
 use crate::edge::device::{self, Gpu};
 use crate::edge::process::Interrupts;
 use crate::edge::session::{Header, Session};
 use crate::edge::{clock, environment, files, ledger};
 use crate::judge::{Case, judge};
-use crate::model::baseline::{self, BaselineUse, FILE_MAX_BYTES, parse_bytes};
 use crate::model::evidence::Evidence;
-use crate::model::gate::declaration::{Fixture, PlanKeys, Run};
-use crate::model::gate::{Against, Gate, Rule};
-use crate::model::judgement::{Judgement, Outcome};
-use crate::model::metric::{Scale, Tolerance};
-use crate::model::pattern::Patterns;
-use crate::model::plan::{Orientation, Plan};
-use crate::model::record::{Base, Context, Record, digest};
-use crate::model::sample::{Arm, Cell, PerArm};
+use crate::model::gate::Gate;
+use crate::model::host::Host;
+use crate::model::identity::{Facts, Identity, Source};
+use crate::model::judgement::Outcome;
+use crate::model::plan::Plan;
+use crate::model::record::{Context, Record};
+use crate::model::sample::{Arm, PerArm};
 
-/// Most changed paths that a banner names.
-const NAMED_MAX: usize = 5;
-
-/// What comes of a run: the records, and the signal that ended it early, if one did.
-pub type Finished = (Vec<Record>, Option<i32>);
+/// What comes of a run.
+#[derive(Default)]
+pub struct Finished {
+    /// What was sealed, in the order of the gates.
+    pub records: Vec<Record>,
+    /// What kept other gates from being measured.
+    pub errors: Vec<anyhow::Error>,
+    /// The signal that ended the run early, if one did.
+    pub signal: Option<i32>,
+}
 
 /// Everything that several gates of one run share.
-struct Runner<'a> {
-    options: &'a Perf,
+pub struct Runner<'a> {
+    pub options: &'a Perf,
+    pub workspace: Workspace,
+    pub devices: Vec<Gpu>,
     places: &'a Places,
-    workspace: Workspace,
-    changed: Vec<String>,
-    devices: Vec<Gpu>,
     interrupts: &'a Interrupts,
     cache: PathBuf,
     logs: PathBuf,
 }
 
-/// Runs every gate.
+/// Runs every gate. One that cannot be measured keeps no other from it.
 ///
 /// # Errors
-/// Whatever keeps a gate from being measured; what was sealed before stays.
+/// Whatever keeps every gate from being measured.
 pub fn run(options: &Perf, places: &Places) -> Result<Finished> {
     let interrupts = session::listen()?;
     let runner = Runner::open(options, places, &interrupts)?;
     let mut gates = runner.workspace.gates(&options.gates)?;
-    let resumed = options
-        .resume
-        .as_deref()
-        .map(|id| Session::open(&places.sessions, id))
-        .transpose()?;
-    if let Some(session) = &resumed {
-        gates.retain(|gate| gate.name == session.header.gate.name);
-        if gates.is_empty() {
-            bail!(
-                "--resume {}: its gate {} is not declared any more; leave it out to measure anew",
-                session.header.id,
-                session.header.gate.name
-            );
-        }
+    let mut resumed = match &options.resume {
+        Some(id) => Some(runner.resumed(id, &mut gates)?),
+        None => None,
+    };
+    if let Err(why) = &runner.workspace.base
+        && gates.iter().all(|gate| runner.needs_base(gate))
+    {
+        bail!("{why}");
     }
-    let mut resumed = resumed;
-    let mut records = Vec::new();
+    let mut finished = Finished::default();
     for gate in &gates {
-        let (record, signal) = runner.gate(gate, resumed.take()).with_context(|| format!("gate {}", gate.name))?;
-        records.push(record);
-        if signal.is_some() {
-            return Ok((records, signal));
+        match runner.gate(gate, resumed.take()) {
+            Ok((record, signal)) => {
+                finished.records.push(record);
+                finished.signal = signal;
+            }
+            Err(error) => runner.failed(gate, error, &mut finished),
+        }
+        if finished.signal.is_some() {
+            break;
         }
     }
-    Ok((records, None))
+    Ok(finished)
 }
 
 /// Runs one gate on the two revisions of the options.
@@ -96,28 +95,52 @@ impl<'a> Runner<'a> {
             None => Vec::new(),
         };
         let workspace = Workspace::open(options, &places.state, &environment::of_children(&[]))?;
-        let cache = options.cache_dir.clone().unwrap_or_else(|| places.state.join("cache"));
         let logs = places.state.join("logs");
         files::make_folder(&logs)?;
-        let changed = workspace.changed()?;
         Ok(Self {
             options,
-            places,
             workspace,
-            changed,
             devices,
+            places,
             interrupts,
-            cache,
+            cache: options.cache_dir.clone().unwrap_or_else(|| places.state.join("cache")),
             logs,
         })
     }
 
+    /// The session to go on with; of the gates only its own is left.
+    fn resumed(&self, id: &str, gates: &mut Vec<Declared>) -> Result<Session> {
+        let session = Session::open(&self.places.sessions, id)?;
+        let name = &session.header.gate.name;
+        gates.retain(|gate| gate.name == *name);
+        if gates.is_empty() {
+            bail!("--resume {id}: its gate {name} is not declared any more; leave it out to measure anew");
+        }
+        Ok(session)
+    }
+
+    /// Notes why a gate was not measured. A new gate only advises, also where the base cannot run it yet.
+    fn failed(&self, gate: &Declared, error: anyhow::Error, finished: &mut Finished) {
+        if let Some(cancelled) = error.downcast_ref::<Cancelled>() {
+            say(&format!("gate: {cancelled}"));
+            finished.signal = Some(cancelled.signal);
+        } else if gate.is_new {
+            say(&format!("gate {} is new, and could not be measured: {error:#}", gate.name));
+        } else {
+            finished.errors.push(error.context(format!("gate {}", gate.name)));
+        }
+    }
+
     fn gate(&self, declared: &Declared, resumed: Option<Session>) -> Result<super::Finished> {
+        if let Some(record) = resumed.as_ref().and_then(|session| session.record.clone()) {
+            return Ok((record, None));
+        }
         let run = declared.declaration.run.as_ref().ok_or_else(|| anyhow!("it has no [run]"))?;
         let single = self.is_single(declared);
         let revisions = self.revisions(declared, single)?;
         let (gate, plan) = (self.record_gate(declared, single), plan(declared, run, single));
         let mut context = self.context(declared, &gate, &plan, single)?;
+        let settings = settings(declared, run);
         if let Some(why) = self.unaffected(declared)? {
             context.unaffected = Some(why);
             return self.without_measuring(gate, plan, context);
@@ -129,6 +152,7 @@ impl<'a> Runner<'a> {
             run,
             revisions,
             sides,
+            name: &declared.name,
             devices: &self.devices,
             cache: &self.cache,
             digests: &self.places.digests,
@@ -146,10 +170,12 @@ impl<'a> Runner<'a> {
         context.banners.extend(banners);
         context.identical = identical && declared.declaration.arms.skip_identical;
         context.attempt = self.attempt(&gate, &arms)?;
+        let caches = &run.caches;
         let declared = declare::Declared {
             gate,
             plan,
             env: layered([&declared.declaration.arms.env, &run.env]),
+            settings,
             pass_env: run.pass_env.clone(),
             series: declared.declaration.metrics.clone(),
             devices: self.devices.clone(),
@@ -168,17 +194,31 @@ impl<'a> Runner<'a> {
             self.options.lock_timeout,
             &declared.context.command,
         )?;
-        let session = match resumed {
-            Some(session) => go_on(session, &declared, &arms)?,
-            None => self.begin(declared, &arms)?,
+        let (session, ledger) = match resumed {
+            Some(session) => {
+                let ledger = self
+                    .options
+                    .ledger
+                    .as_ref()
+                    .map_or_else(|| session.header.ledger.clone(), |_| self.places.ledger.clone());
+                ledger::check(&ledger)?;
+                (go_on(session, &declared, &arms, caches)?, ledger)
+            }
+            None => (self.begin(declared, &arms)?, self.places.ledger.clone()),
         };
-        device.run(session, arms, &self.places.ledger)
+        device.run(session, arms, &ledger)
     }
 
     /// Without a base arm there is only the candidate.
     fn is_single(&self, declared: &Declared) -> bool {
         let keys = &declared.declaration.arms.a;
         self.options.no_base && keys.rev.is_none() && keys.path.is_none()
+    }
+
+    /// Whether arm A is the chosen base.
+    fn needs_base(&self, declared: &Declared) -> bool {
+        let keys = &declared.declaration.arms.a;
+        !self.options.no_base && self.options.revisions.is_none() && keys.rev.is_none() && keys.path.is_none()
     }
 
     /// The revision of each arm: its own, else the chosen base and the candidate.
@@ -200,151 +240,6 @@ impl<'a> Runner<'a> {
         Ok(PerArm { a, b: Some(b) })
     }
 
-    fn record_gate(&self, declared: &Declared, single: bool) -> Gate {
-        let declaration = &declared.declaration;
-        let mut rules = declaration.rules_for(!single);
-        if self.options.baseline.is_some() && rules.iter().all(|rule| rule.against != Against::Baseline) {
-            rules.push(asked_for_by_option());
-        }
-        if declared.is_new {
-            rules.iter_mut().for_each(|rule| rule.required = false);
-        }
-        let measured = declaration.fixtures.iter().filter(|fixture| !fixture.metrics.is_empty());
-        Gate {
-            name: declared.name.clone(),
-            from: declared.from.clone(),
-            digest: digest(declared.text.as_bytes()),
-            text: declared.text.clone(),
-            metrics: declaration.metrics.iter().map(|series| series.metric.clone()).collect(),
-            rules,
-            complete: declaration.require.complete.clone(),
-            equal: declaration.require.equal.clone(),
-            measured: measured
-                .map(|fixture| (fixture.name.clone(), fixture.metrics.clone()))
-                .collect::<BTreeMap<_, _>>(),
-        }
-    }
-
-    fn context(&self, declared: &Declared, gate: &Gate, plan: &Plan, single: bool) -> Result<Context> {
-        let base = match (&self.workspace.base, &declared.declaration.arms.a) {
-            (_, keys) if keys.path.is_some() => Base {
-                commit: None,
-                why: format!("the install {}", keys.path.as_deref().unwrap_or_default()),
-            },
-            (_, keys) if keys.rev.is_some() => {
-                let rev = keys.rev.clone().unwrap_or_default();
-                Base {
-                    commit: self.workspace.repository.commit(&rev)?,
-                    why: format!("arms.a.rev {rev}"),
-                }
-            }
-            _ if single => Base {
-                commit: None,
-                why: "no base arm (--no-base)".to_owned(),
-            },
-            (Ok(chosen), _) => Base {
-                commit: Some(chosen.commit.clone()),
-                why: chosen.why.clone(),
-            },
-            (Err(_), _) => Base {
-                commit: None,
-                why: "none".to_owned(),
-            },
-        };
-        let harness = Patterns::new(&declared.declaration.arms.harness).map_err(|why| anyhow!("harness: {why}"))?;
-        let changed_harness: Vec<String> = self.changed.iter().filter(|path| harness.matches(path)).cloned().collect();
-        let mut banners = declared.banners.clone();
-        if !changed_harness.is_empty() {
-            banners.push(format!(
-                "this change touches the measuring code itself: {}",
-                named(&changed_harness)
-            ));
-        }
-        let prompts: Vec<String> = declared
-            .declaration
-            .fixtures
-            .iter()
-            .filter_map(|fixture| fixture.prompt.clone())
-            .collect();
-        let watched = |path: &&String| path.starts_with("baselines/") || prompts.contains(path);
-        let inputs: Vec<String> = self.changed.iter().filter(watched).cloned().collect();
-        if !inputs.is_empty() && self.workspace.rules.is_some() {
-            let tip = self.workspace.rules_in_words();
-            banners.push(format!(
-                "this change touches baselines or prompts, those of the {tip} are used: {}",
-                named(&inputs)
-            ));
-        }
-        Ok(Context {
-            base,
-            attempt: 1,
-            band: Vec::new(),
-            waivers: Vec::new(),
-            banners,
-            baseline: self.baseline(gate, plan)?,
-            unaffected: None,
-            identical: false,
-            changed_harness,
-            command: self.command(declared),
-        })
-    }
-
-    /// What the gate needs of the baseline; none where no rule speaks of one and none was named.
-    fn baseline(&self, gate: &Gate, plan: &Plan) -> Result<Option<BaselineUse>> {
-        let asks = |rule: &Rule| rule.against == Against::Baseline || rule.at_least.is_some() || rule.at_most.is_some();
-        if self.options.baseline.is_none() && !gate.rules.iter().any(asks) {
-            return Ok(None);
-        }
-        let file = match &self.options.baseline {
-            Some(path) => path.to_string_lossy().into_owned(),
-            None => format!("baselines/{}.txt", self.arch()),
-        };
-        let bytes = match &self.workspace.rules {
-            Some(revision) => self.workspace.repository.read_blob(revision, &file)?,
-            None => {
-                let folder = if self.options.baseline.is_some() {
-                    files::working_folder()?
-                } else {
-                    self.workspace.repository.top().to_owned()
-                };
-                files::read_input(&folder.join(&file), FILE_MAX_BYTES as u64)?
-            }
-        };
-        let parsed = bytes
-            .as_deref()
-            .map(|bytes| parse_bytes(bytes, &file))
-            .transpose()
-            .map_err(|fault| anyhow!("{fault}"))?;
-        let source = baseline::Source {
-            file,
-            digest: bytes.as_deref().map(digest),
-            from: self.workspace.rules.clone(),
-            today: clock::now_seconds().chars().take(10).collect(),
-            stale_after_days: self.options.stale_after_days(),
-        };
-        Ok(Some(BaselineUse::select(parsed.as_ref(), source, gate, &plan.cells)))
-    }
-
-    fn arch(&self) -> String {
-        let of_device = self.devices.first().map(|gpu| gpu.arch.clone());
-        let of_machine = || device::list(Path::new("/")).first().map(|gpu| gpu.arch.clone());
-        of_device
-            .or_else(of_machine)
-            .unwrap_or_else(|| format!("cpu-{}", std::env::consts::ARCH))
-    }
-
-    /// Why nothing is measured, where the change touches nothing that the gate names in `[when]`.
-    fn unaffected(&self, declared: &Declared) -> Result<Option<String>> {
-        let when = &declared.declaration.when;
-        if when.is_empty() || self.workspace.base.is_err() || self.options.revisions.is_some() {
-            return Ok(None);
-        }
-        let paths: Vec<&str> = self.changed.iter().map(String::as_str).collect();
-        let touched = crate::model::gate::matches(when, &paths).map_err(|why| anyhow!("when.paths: {why}"))?;
-        let count = crate::model::number::count(paths.len() as u64, "changed file");
-        Ok(touched.is_empty().then(|| format!("none of {count} matches {}", when.join(", "))))
-    }
-
     /// Which attempt at the same comparison this is: finished runs of the same gate on the same artifacts that failed or gave no answer, and
     /// what the job says of its own attempts.
     fn attempt(&self, gate: &Gate, arms: &Arms) -> Result<u32> {
@@ -353,12 +248,13 @@ impl<'a> Runner<'a> {
             return Ok(1);
         }
         let same = |record: &Record| {
-            let builds = |arm: Arm| record.identity.arms.of(arm).artifacts == *arms.artifacts.of(arm);
-            record.gate.digest == gate.digest
-                && builds(Arm::A)
-                && builds(Arm::B)
-                && record.cancelled.is_none()
-                && !record.labels.contains_key(pair::LABEL)
+            let tree = |source: Option<&Source>| source.and_then(|source| source.tree.clone());
+            let builds = |arm: Arm| {
+                let was = record.identity.arms.of(arm);
+                was.artifacts == *arms.artifacts.of(arm) && tree(was.source.as_ref()) == tree(arms.sources.of(arm).as_ref().ok())
+            };
+            let of_gate = record.gate.digest == gate.digest && !record.labels.contains_key(pair::LABEL);
+            of_gate && builds(Arm::A) && builds(Arm::B) && record.cancelled.is_none()
         };
         let open = |record: &Record| matches!(record.judgement.outcome, Outcome::Fail | Outcome::Inconclusive);
         let before = ledger::records_of_gate(&self.places.ledger, &gate.name)?;
@@ -392,24 +288,25 @@ impl<'a> Runner<'a> {
             gate,
             plan,
             env: Vec::new(),
+            settings: Facts::new(),
             pass_env: Vec::new(),
             series: Vec::new(),
             devices: self.devices.clone(),
             context,
         };
-        self.sealed(declared, crate::model::identity::Identity::default())
+        self.sealed(declared, Identity::default())
     }
 
     /// Seals a record for which nothing had to be measured.
-    fn sealed(&self, declared: declare::Declared, identity: crate::model::identity::Identity) -> Result<super::Finished> {
+    fn sealed(&self, declared: declare::Declared, identity: Identity) -> Result<super::Finished> {
         let declare::Declared { gate, plan, context, .. } = declared;
         let evidence = Evidence {
             source: "run".to_owned(),
             samples: Vec::new(),
             ended: None,
         };
-        let host = crate::model::host::Host::default();
-        let judgement: Judgement = judge(&Case {
+        let host = Host::default();
+        let judgement = judge(&Case {
             gate: &gate,
             plan: &plan,
             identity: &identity,
@@ -432,115 +329,22 @@ impl<'a> Runner<'a> {
             None,
         ))
     }
-
-    /// The command that repeats the measurement.
-    fn command(&self, declared: &Declared) -> String {
-        if let Some((a, b)) = &self.options.revisions {
-            return declare::shell_line(&["gate", "bisect", a, b, "--gate", &declared.path].map(str::to_owned));
-        }
-        let mut words: Vec<String> = ["gate", "perf", "--gate"].map(str::to_owned).to_vec();
-        words.push(format!("gates/{}.toml", declared.name));
-        if let Some(named) = self
-            .options
-            .gates
-            .iter()
-            .find(|path| path.file_stem().is_some_and(|stem| stem.to_string_lossy() == declared.name))
-        {
-            words.pop();
-            words.push(named.to_string_lossy().into_owned());
-        }
-        let options = self.options;
-        if let Some(path) = &options.baseline {
-            words.extend(["--baseline".to_owned(), path.to_string_lossy().into_owned()]);
-        }
-        match (&self.workspace.base, options.no_base) {
-            (_, true) => words.push("--no-base".to_owned()),
-            (Ok(chosen), false) => words.extend(["--base".to_owned(), chosen.commit.clone()]),
-            (Err(_), false) => {}
-        }
-        if let Some(wanted) = &options.device {
-            words.extend(["--device".to_owned(), wanted.clone()]);
-        }
-        declare::shell_line(&words)
-    }
 }
 
 /// A session that was killed goes on only with the same gate on the same artifacts.
-fn go_on(session: Session, declared: &declare::Declared, arms: &Arms) -> Result<Session> {
+fn go_on(session: Session, declared: &declare::Declared, arms: &Arms, caches: &[String]) -> Result<Session> {
     let id = session.header.id.clone();
     let anew = || format!("--resume {id}: leave it out to measure anew");
     if session.header.gate.digest != declared.gate.digest || session.header.plan != declared.plan {
         return Err(anyhow!("the gate changed since the session began")).with_context(anew);
     }
+    if !caches.is_empty() {
+        return Err(anyhow!(
+            "the arms' caches ({}) are gone with the run that filled them",
+            caches.join(", ")
+        ))
+        .with_context(anew);
+    }
     arms.check_same(&session.header).with_context(anew)?;
     Ok(session)
-}
-
-/// The rule that `--baseline FILE` asks for where the gate declares none against a baseline: it was asked for, so it is required.
-fn asked_for_by_option() -> Rule {
-    Rule {
-        kind: "hold".to_owned(),
-        against: Against::Baseline,
-        metric: "*".to_owned(),
-        fixture: "*".to_owned(),
-        required: true,
-        at: "--baseline".to_owned(),
-        tolerance: Some(Tolerance {
-            value: 5.0,
-            scale: Scale::Pct,
-            unit: None,
-        }),
-        max: None,
-        at_least: None,
-        at_most: None,
-    }
-}
-
-fn plan(declared: &Declared, run: &Run, single: bool) -> Plan {
-    let keys: &PlanKeys = &declared.declaration.plan;
-    let cells = declared
-        .declaration
-        .fixtures
-        .iter()
-        .map(|Fixture { name, .. }| Cell { fixture: name.clone() })
-        .collect();
-    let cap = if single { keys.runs } else { keys.max_blocks };
-    let mut plan = Plan {
-        objective: keys.objective,
-        order: keys.order,
-        blocks: if single { vec![Orientation::B] } else { Vec::new() },
-        looks: Vec::new(),
-        cells,
-        max_blocks: cap,
-        fixed: false,
-        alpha: keys.alpha,
-        beta: keys.beta,
-        null_margin: keys.null_margin_pct,
-        rank_share: 0.25,
-        min_run_cv: 0.0005,
-        warmup_runs: keys.warmup_runs,
-        max_void_blocks: keys.max_void_blocks,
-        max_attempts: keys.max_attempts,
-        timeout_s: run.timeout.as_secs_f64(),
-        max_session_s: keys.max_session.as_secs_f64(),
-        on_inconclusive: keys.on_inconclusive,
-        extract: run.extract.clone(),
-        commands: PerArm {
-            a: run.command.clone(),
-            b: run.command.clone(),
-        },
-        cwd: "{tree}".to_owned(),
-        digest: String::new(),
-    };
-    cap_at(&mut plan, cap);
-    plan
-}
-
-/// The first few paths of a list.
-fn named(paths: &[String]) -> String {
-    let shown: Vec<&str> = paths.iter().take(NAMED_MAX).map(String::as_str).collect();
-    match paths.len().saturating_sub(NAMED_MAX) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
 }

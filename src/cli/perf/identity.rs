@@ -80,6 +80,7 @@ pub fn identity(declared: &Declared, arms: &Arms) -> Identity {
         ("removed_env", json!(arms.removed)),
         ("devices", devices),
     ];
+    config.extend(declared.settings.iter().map(|(name, value)| (name.as_str(), value.clone())));
     if !arms.recorded.is_empty() {
         config.push(("record_env", json!(arms.recorded)));
     }

@@ -1,7 +1,10 @@
 mod arms;
+mod commands;
+mod context;
 mod declare;
 mod gates;
 mod identity;
+mod inputs;
 mod making;
 pub mod pair;
 mod session;
@@ -20,6 +23,7 @@ use super::{answer, canvas, of_signal, parse, say};
 use crate::edge::session::{Header, Session};
 use crate::edge::{device, files, git, ledger};
 use crate::exit;
+use crate::model::judgement::Outcome;
 use crate::model::metric::{Metric, Tolerance};
 use crate::model::plan::{OnInconclusive, Order};
 use crate::model::record::Record;
@@ -181,7 +185,7 @@ impl Perf {
         let format = render::find(&self.format).map_err(|why| anyhow!(why))?;
         let declared = self.declared(&self.folder()?)?;
         let places = self.places()?;
-        let (records, signal) = self.records(&places, declared)?;
+        let gates::Finished { records, errors, signal } = self.records(&places, declared)?;
         if let Some(out) = &self.out {
             let lines: Vec<String> = records
                 .iter()
@@ -195,7 +199,15 @@ impl Perf {
             .collect::<Result<_, _>>()?;
         let between = if self.format == "json" { "" } else { "\n" };
         answer(&shown.join(between))?;
-        let code = exit::of_summary(Summary::of(&records)).code;
+        for error in &errors {
+            say(&format!("gate: error: {error:#}"));
+        }
+        let summary = Summary::of(&records);
+        let code = match (errors.is_empty(), records.is_empty()) {
+            (true, _) => exit::of_summary(summary).code,
+            (false, true) => exit::ERROR.code,
+            (false, false) => exit::of(summary.outcome.max(Outcome::Error)).code,
+        };
         Ok(signal.map_or(code, of_signal))
     }
 
@@ -210,7 +222,11 @@ impl Perf {
             return gates::run(self, places);
         }
         let (record, signal) = self.measured(places, declared)?;
-        Ok((vec![record], signal))
+        Ok(gates::Finished {
+            records: vec![record],
+            signal,
+            ..gates::Finished::default()
+        })
     }
 
     /// Measures, judges and seals, or takes the record of a session that is finished.
@@ -297,9 +313,8 @@ impl Perf {
     fn declared(&self, cwd: &std::path::Path) -> Result<Option<declare::Declared>> {
         match (&self.a, &self.b) {
             (Some(a), Some(b)) => declare::declared(self, a, b, cwd).map(Some),
-            (None, None) => Ok(None),
-            // clap asks for both.
-            _ => bail!("--a and --b stand together: name both, or neither with --resume"),
+            // clap asks for both or neither.
+            _ => Ok(None),
         }
     }
 

@@ -74,9 +74,13 @@ impl Pairs {
         let gate = match gates.len() {
             0 => bail!(
                 "no such gate in the {}: write it there, or name another with --gate",
-                workspace.rules_in_words()
+                workspace.rules_in_words
             ),
-            1 => gates.swap_remove(0),
+            1 => Declared {
+                // What the newest commit does to the gate is no matter here.
+                banners: Vec::new(),
+                ..gates.swap_remove(0)
+            },
             _ => {
                 let paths: Vec<&str> = gates.iter().map(|gate| gate.path.as_str()).collect();
                 bail!("name one gate with --gate: there are {}", paths.join(", "))

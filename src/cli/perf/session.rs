@@ -20,24 +20,35 @@ use crate::edge::measure::{Bench, Run};
 use crate::edge::process::{Interrupts, become_subreaper};
 use crate::edge::session::{Header, Session};
 use crate::edge::{clock, ledger};
-use crate::judge::{Case, judge};
+use crate::judge::crossover::Design;
+use crate::judge::{Case, judge, looks, step};
 use crate::model::evidence::{Ended, Evidence};
 use crate::model::gate::Gate;
 use crate::model::host::Host;
 use crate::model::identity::Identity;
 use crate::model::judgement::{Judgement, Step};
 use crate::model::metric::Better;
-use crate::model::number::{chance, duration, size};
+use crate::model::number::{chance, count, duration, size};
 use crate::model::plan::{MAX_BLOCKS, Plan};
-use crate::model::record::{Context, Record, Tool, VERSION, digest_of_plan};
+use crate::model::record::{Context, Record, Tool, VERSION, digest_of_plan, short};
 use crate::model::text::plain_line;
 
 /// The plan in words, a line each.
 pub fn plan_lines(header: &Header) -> Vec<String> {
     let Header {
-        id, gate, plan, identity, ..
+        id,
+        gate,
+        plan,
+        identity,
+        context,
+        ..
     } = header;
     let mut lines = vec![format!("plan: session {id}")];
+    if gate.name != super::declare::COMMAND_LINE {
+        let [name, from, why] = [&gate.name, &gate.from, &context.base.why].map(|text| plain_line(text, 300));
+        let commit = context.base.commit.as_deref().map(|commit| short(commit) + ", ");
+        lines.push(format!("  gate {name}, from the {from}; base: {}{why}", commit.unwrap_or_default()));
+    }
     for (name, arm, command) in [
         ("A (base)", &identity.arms.a, &plan.commands.a),
         ("B (candidate)", &identity.arms.b, &plan.commands.b),
@@ -77,10 +88,11 @@ pub fn plan_lines(header: &Header) -> Vec<String> {
         .and_then(|names| names.as_array())
         .map_or(0, Vec::len);
     lines.push(format!(
-        "  {} warm-up runs an arm; limits: {} a process, {} in all; {removed} variables withheld from the processes",
-        plan.warmup_runs,
+        "  {} an arm; limits: {} a process, {} in all; {} withheld from the processes",
+        count(plan.warmup_runs, "warm-up run"),
         duration(plan.timeout_s),
-        duration(plan.max_session_s)
+        duration(plan.max_session_s),
+        count(removed as u64, "variable")
     ));
     lines
 }
@@ -217,6 +229,8 @@ struct Runner<'a> {
     interrupts: &'a Interrupts,
     evidence: Evidence,
     plan: Plan,
+    /// What the plan's looks ask for, the same for every sample.
+    looks: Result<Design, String>,
     /// Seconds that earlier runs of this session took.
     before_s: f64,
     watch: Stopwatch,
@@ -243,6 +257,7 @@ impl<'a> Runner<'a> {
             ended: None,
         };
         Ok(Self {
+            looks: looks(&header.gate, &plan),
             header,
             session,
             bench,
@@ -289,8 +304,9 @@ impl<'a> Runner<'a> {
     /// The loop of the whole program. Every gap between two processes does the same work, and never waits.
     fn measure(&mut self, progress: &mut Progress) -> Result<()> {
         loop {
-            let judgement = self.judge();
-            let Step::Run(slot) = judgement.step else { return Ok(()) };
+            let Step::Run(slot) = step(&self.case(), self.looks.as_ref()) else {
+                return Ok(());
+            };
             if !slot.warmup && self.plan.digest.is_empty() && !self.complete()? {
                 return Ok(());
             }
@@ -325,7 +341,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn judge(&self) -> Judgement {
+    fn case(&self) -> Case<'_> {
         let Header {
             gate,
             identity,
@@ -333,14 +349,14 @@ impl<'a> Runner<'a> {
             context,
             ..
         } = &self.header;
-        judge(&Case {
+        Case {
             gate,
             plan: &self.plan,
             identity,
             host,
             evidence: &self.evidence,
             context,
-        })
+        }
     }
 
     /// Completes the plan with its cap, by the duration of the warm-up, and writes it down before slot 0. False where too few blocks fit.
@@ -369,6 +385,7 @@ impl<'a> Runner<'a> {
         }
         plan.digest = digest_of_plan(&plan, &self.header.gate, &self.header.identity)?;
         self.session.complete(plan.clone())?;
+        self.looks = looks(&self.header.gate, &plan);
         self.plan = plan;
         Ok(true)
     }
@@ -397,13 +414,14 @@ impl<'a> Runner<'a> {
             Some(Ended::Cancelled { signal }) => Some(signal.clone()),
             _ => None,
         };
-        if cancelled.is_none()
+        if self.session.resumed
+            && cancelled.is_none()
             && let Some(record) = ledger::of_session(path, &self.header.id)?
         {
             self.session.finish(&record)?;
             return Ok(record);
         }
-        let judgement = self.judge();
+        let judgement = judge(&self.case());
         let Header {
             id,
             at,

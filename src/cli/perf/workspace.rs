@@ -10,8 +10,8 @@ use crate::cli::gates::{GATE_MAX_BYTES, read};
 use crate::edge::arms::claim::Claim;
 use crate::edge::arms::trees::Trees;
 use crate::edge::environment::Scrubbed;
-use crate::edge::git::{Candidate, Chosen, Event, Repository, choose};
-use crate::edge::{files, git};
+use crate::edge::files;
+use crate::edge::git::{self, Candidate, Chosen, Event, Repository, choose};
 use crate::model::gate::declaration::{Declaration, Source};
 
 /// The repository as one run sees it.
@@ -26,6 +26,12 @@ pub struct Workspace {
     pub head: Result<crate::model::identity::Source, String>,
     /// The revision that gates, baselines and prompts are read from; none means the working tree.
     pub rules: Option<String>,
+    /// That revision, or the working tree, in words.
+    pub rules_in_words: String,
+    /// What differs between the base and the candidate, as paths; none where there is nothing to compare with.
+    pub changed: Option<Vec<String>>,
+    /// The commit that the result answers for.
+    pub answers_for: Option<String>,
     /// Where arms are made.
     pub trees: Trees,
     /// The candidate's new objects; they go when this does.
@@ -36,10 +42,10 @@ pub struct Workspace {
 pub struct Declared {
     /// Its name: the file's, without the ending.
     pub name: String,
-    /// Its file, below the top of the repository.
-    pub path: String,
     /// Where it was read from, in words.
     pub from: String,
+    /// Its file, as the repository names it.
+    pub path: String,
     /// Its text.
     pub text: String,
     /// What it declares.
@@ -61,57 +67,52 @@ impl Workspace {
             .context("declared gates need a git repository: run in one, or compare two commands with --a and --b")?;
         let trees = Trees::open(state, &repository)?;
         let event = Event::of_this_job()?;
-        let base = if let Some((a, b)) = &options.revisions {
-            Ok(Chosen {
-                commit: a.clone(),
-                why: "one of two named commits".to_owned(),
-                head_sha: b.clone(),
-                candidate: Candidate::Commit(b.clone()),
-                rules: None,
-            })
-        } else if options.no_base {
-            Err("--no-base".to_owned())
-        } else {
-            choose(&repository, event.as_ref(), options.base.as_deref()).map_err(|error| format!("{error:#}"))
+        let chosen = match &options.revisions {
+            Some((a, b)) => Ok(Chosen::of_two(a, b)),
+            None => choose(&repository, event.as_ref(), options.base.as_deref()).map_err(|error| format!("{error:#}")),
         };
+        let (rules, rules_in_words) = rules(&repository, event.as_ref(), options.rules_from.as_deref())?;
         let objects = trees.claim(None)?;
-        let committed = match &base {
+        let (candidate, repository) = match &chosen {
             Ok(Chosen {
                 candidate: Candidate::Commit(commit),
                 ..
-            }) => Some(commit.clone()),
-            Ok(Chosen {
-                candidate: Candidate::WorkingTree,
-                ..
-            }) => None,
+            }) => (repository.tree(commit)?, repository),
             // Without a base nothing says whether the working tree differs: it is taken as it is.
-            Err(_) => None,
-        };
-        let (candidate, repository) = match committed {
-            Some(commit) => (repository.tree(&commit)?, repository),
-            None => {
+            Ok(_) | Err(_) => {
                 let snapshot = repository.snapshot(objects.path(), false)?;
                 (snapshot.tree, snapshot.repository)
             }
         };
-        let of_event = base.as_ref().ok().and_then(|chosen| chosen.rules.clone());
-        let rules = match &options.rules_from {
-            Some(revision) => {
-                let commit = repository.commit(revision)?;
-                Some(commit.ok_or_else(|| anyhow!("--rules-from {revision}: no such commit here"))?)
-            }
-            None => of_event,
+        let compared = match (&options.revisions, &chosen) {
+            (Some((a, b)), _) => Some((a.clone(), b.clone())),
+            // By itself a candidate is compared with nothing, but a change is still one.
+            (None, Ok(chosen)) if !options.no_base || event.is_some() => Some((chosen.commit.clone(), candidate.clone())),
+            (None, _) => None,
         };
-        let head = git::source(&folder);
+        let changed = compared.map(|(a, b)| changed(&repository, &a, &b)).transpose()?;
+        let answers_for = match &chosen {
+            Ok(chosen) => Some(chosen.head_sha.clone()),
+            Err(_) => repository.commit("HEAD")?,
+        };
+        let base = if options.no_base { Err("--no-base".to_owned()) } else { chosen };
         Ok(Self {
             repository,
             base,
             candidate,
-            head,
+            head: git::source(&folder),
             rules,
+            rules_in_words,
+            changed,
+            answers_for,
             trees,
             _objects: objects,
         })
+    }
+
+    /// Whether the change touches a path.
+    fn touches(&self, path: &str) -> bool {
+        self.changed.iter().flatten().any(|changed| changed == path)
     }
 
     /// The text of a file where the rules come from; none where there is no such file.
@@ -135,12 +136,6 @@ impl Workspace {
             .transpose()
     }
 
-    /// In words, where the rules come from.
-    pub fn rules_in_words(&self) -> String {
-        let tip = self.rules.as_deref().and_then(|revision| revision.get(..7));
-        tip.map_or_else(|| "working tree".to_owned(), |tip| format!("base tip {tip}"))
-    }
-
     /// The gates of this run: the named ones, else every one in `gates/`, those that measure.
     ///
     /// # Errors
@@ -157,10 +152,12 @@ impl Workspace {
         let (mut gates, mut faults) = (Vec::new(), Vec::new());
         for path in &paths {
             match self.gate(path)? {
-                Ok(gate) if gate.declaration.source == Source::Run => gates.push(gate),
-                Ok(_) if named.is_empty() => {}
-                Ok(_) => bail!("{path}: its evidence comes from another tool's files; `gate perf` runs gates of source run"),
-                Err(lines) => faults.extend(lines),
+                None if named.is_empty() => {}
+                None => bail!("{path}: the {} does not have it any more", self.rules_in_words),
+                Some(Ok(gate)) if gate.declaration.source == Source::Run => gates.push(gate),
+                Some(Ok(_)) if named.is_empty() => {}
+                Some(Ok(_)) => bail!("{path}: its evidence comes from another tool's files; `gate perf` runs gates of source run"),
+                Some(Err(lines)) => faults.extend(lines),
             }
         }
         if !faults.is_empty() {
@@ -197,7 +194,10 @@ impl Workspace {
     }
 
     /// A path below the top of the working tree, as the repository names it.
-    fn inside(&self, path: &Path) -> Result<String> {
+    ///
+    /// # Errors
+    /// When it lies outside.
+    pub fn inside(&self, path: &Path) -> Result<String> {
         let absolute = files::working_folder()?.join(path);
         let folder = absolute.parent().and_then(|folder| folder.canonicalize().ok());
         let absolute = folder
@@ -210,59 +210,65 @@ impl Workspace {
         Ok(below.to_string_lossy().into_owned())
     }
 
-    /// One gate, or its faults. It is read from where the rules come from; only one that is not there yet is the candidate's own.
-    fn gate(&self, path: &str) -> Result<Result<Declared, Vec<String>>> {
-        let ours = || self.blob(&self.candidate, path);
-        let mut banners = Vec::new();
-        let (text, from, is_new) = match self.rule_text(path, GATE_MAX_BYTES)? {
-            Some(text) => {
-                if self.rules.is_some() {
-                    let changed = match ours()? {
-                        None => Some("removes"),
-                        Some(candidate) if candidate != text => Some("changes"),
-                        Some(_) => None,
-                    };
-                    banners.extend(changed.map(|changes| {
-                        format!(
-                            "this change {changes} {path}: it is judged by the rule of the {}",
-                            self.rules_in_words()
-                        )
-                    }));
-                }
-                (text, self.rules_in_words(), false)
+    /// One gate, or its faults. It is read from where the rules come from; only one that is not there yet is the candidate's own. None where
+    /// it was there, and is not any more.
+    fn gate(&self, path: &str) -> Result<Option<Result<Declared, Vec<String>>>> {
+        let words = &self.rules_in_words;
+        let ours = self.blob(&self.candidate, path)?;
+        let (text, from, banner) = match (self.rule_text(path, GATE_MAX_BYTES)?, ours) {
+            (Some(text), ours) => {
+                let banner = self.touches(path).then(|| match ours {
+                    None => format!("this change removes {path}: it is judged by the rule of the {words}"),
+                    Some(ours) if ours != text => format!("this change changes {path}: it is judged by the rule of the {words}"),
+                    Some(_) => format!("this change touches {path}, and is judged by it as changed"),
+                });
+                (text, words.clone(), banner)
             }
-            None => {
-                let text = ours()?.ok_or_else(|| anyhow!("no such gate: {path}"))?;
-                banners.push(format!(
-                    "{path} is new: the base does not have it, so that it runs and only advises"
-                ));
-                (text, "candidate".to_owned(), true)
+            (None, Some(_)) if self.changed.is_some() && !self.touches(path) => return Ok(None),
+            (None, Some(ours)) => {
+                let banner = format!("{path} is new: the {words} does not have it, so that it runs and only advises");
+                (ours, "candidate".to_owned(), Some(banner))
             }
+            (None, None) => bail!("no such gate: {path}"),
         };
         let name = Path::new(path).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(match read(&text, path) {
+        Ok(Some(match read(&text, path) {
             Ok(declaration) => Ok(Declared {
                 name,
-                path: path.to_owned(),
+                is_new: from == "candidate",
                 from,
+                path: path.to_owned(),
                 text,
                 declaration,
-                banners,
-                is_new,
+                banners: banner.into_iter().collect(),
             }),
             Err(faults) => Err(faults.iter().map(ToString::to_string).collect()),
-        })
+        }))
     }
+}
 
-    /// What differs between the base and the candidate, as paths.
-    ///
-    /// # Errors
-    /// When it cannot be told.
-    pub fn changed(&self) -> Result<Vec<String>> {
-        let Ok(chosen) = &self.base else { return Ok(Vec::new()) };
-        let paths = self.repository.changed_paths(&chosen.commit, &self.candidate)?;
-        Ok(paths.iter().map(|path| path.to_string_lossy().into_owned()).collect())
+/// The revision that rules are read from, and what it is called.
+fn rules(repository: &Repository, event: Option<&Event>, wanted: Option<&str>) -> Result<(Option<String>, String)> {
+    let short = |commit: &str| commit.chars().take(7).collect::<String>();
+    if let Some(revision) = wanted {
+        let commit = repository.commit(revision)?;
+        let commit = commit.ok_or_else(|| anyhow!("--rules-from {revision}: no such commit here"))?;
+        let words = format!("revision {}", short(&commit));
+        return Ok((Some(commit), words));
     }
+    Ok(match git::rules(repository, event)? {
+        Some(tip) => {
+            let words = format!("base tip {}", short(&tip));
+            (Some(tip), words)
+        }
+        None => (None, "working tree".to_owned()),
+    })
+}
+
+/// What differs between two revisions or trees, as paths.
+fn changed(repository: &Repository, a: &str, b: &str) -> Result<Vec<String>> {
+    let paths = repository.changed_paths(a, b)?;
+    Ok(paths.iter().map(|path| path.to_string_lossy().into_owned()).collect())
 }
 
 /// Variables in the order in which they are set; a later one replaces an earlier one of its name.

@@ -31,6 +31,19 @@ pub struct Chosen {
     pub rules: Option<String>,
 }
 
+impl Chosen {
+    /// Two commits that somebody named.
+    pub fn of_two(base: &str, candidate: &str) -> Self {
+        Self {
+            commit: base.to_owned(),
+            why: "one of two named commits".to_owned(),
+            head_sha: candidate.to_owned(),
+            candidate: Candidate::Commit(candidate.to_owned()),
+            rules: None,
+        }
+    }
+}
+
 /// A base before anything else is known about it.
 struct Base {
     commit: String,
@@ -49,7 +62,7 @@ pub fn choose(repository: &Repository, event: Option<&Event>, wanted: Option<&st
     let head = head.ok_or_else(|| anyhow!("the repository has no commit yet: commit something to compare with"))?;
     let dirty = repository.is_dirty()?;
     let base = match (wanted, event) {
-        (Some(wanted), _) => of_option(repository, wanted)?,
+        (Some(wanted), _) => of_option(repository, event, wanted)?,
         (None, Some(event)) => of_event(repository, event, &head)?,
         (None, None) if dirty => Base::new(head.clone(), "HEAD, as the working tree has changes"),
         (None, None) => of_history(repository, &head)?,
@@ -84,37 +97,59 @@ impl Base {
     }
 }
 
-fn of_option(repository: &Repository, wanted: &str) -> Result<Base> {
+/// The commit that a job's rules and prompts are read from, whatever its arms are: the tip of the base branch in a pull request or merge
+/// queue, none elsewhere.
+///
+/// # Errors
+/// When it is not here.
+pub fn rules(repository: &Repository, event: Option<&Event>) -> Result<Option<String>> {
+    match event {
+        Some(Event::PullRequest { base_branch, base_sha, .. }) => Ok(Some(fetched_tip(repository, base_branch, base_sha)?.0)),
+        Some(Event::MergeGroup { base_sha, .. }) => here(repository, base_sha, "the merge group's base").map(Some),
+        Some(Event::Push { .. }) | None => Ok(None),
+    }
+}
+
+/// The commit that a job answers for, as its event says.
+fn answers_for(event: &Event) -> Option<String> {
+    match event {
+        Event::PullRequest { head_sha, .. } | Event::MergeGroup { head_sha, .. } => Some(head_sha.clone()),
+        Event::Push { after, .. } => after.clone(),
+    }
+}
+
+/// A named base replaces the one that would be measured, and nothing else that the event says.
+fn of_option(repository: &Repository, event: Option<&Event>, wanted: &str) -> Result<Base> {
     let shown = plain_line(wanted, 100);
     let commit = repository.commit(wanted)?;
     let commit = commit.ok_or_else(|| anyhow!("--base {shown}: no such commit here{}", repository.deepen()))?;
-    Ok(Base::new(commit, format!("--base {shown}")))
+    Ok(Base {
+        head_sha: event.and_then(answers_for),
+        rules: rules(repository, event)?,
+        ..Base::new(commit, format!("--base {shown}"))
+    })
 }
 
 fn of_event(repository: &Repository, event: &Event, head: &str) -> Result<Base> {
     match event {
-        Event::PullRequest {
-            base_branch,
-            base_sha,
-            head_sha,
-        } => {
+        Event::PullRequest { base_branch, base_sha, .. } => {
             let (tip, name) = fetched_tip(repository, base_branch, base_sha)?;
             let commit = common(repository, head, &tip, &name)?;
             Ok(Base {
                 commit,
                 why: format!("the merge base of the pull request and {name}"),
-                head_sha: Some(head_sha.clone()),
+                head_sha: answers_for(event),
                 rules: Some(tip),
             })
         }
-        Event::MergeGroup { base_sha, head_sha } => Ok(Base {
+        Event::MergeGroup { base_sha, .. } => Ok(Base {
             commit: here(repository, base_sha, "the merge group's base")?,
             why: "the merge group's base".to_owned(),
-            head_sha: Some(head_sha.clone()),
+            head_sha: answers_for(event),
             rules: Some(base_sha.clone()),
         }),
         Event::Push { after: None, .. } => bail!("nothing to compare: the push removed the branch"),
-        Event::Push { before, after } => {
+        Event::Push { before, .. } => {
             let base = match before {
                 Some(before) => Base::new(
                     here(repository, before, "the commit before the push")?,
@@ -123,7 +158,7 @@ fn of_event(repository: &Repository, event: &Event, head: &str) -> Result<Base> 
                 None => Base::new(parent(repository, head)?, "the first parent of HEAD, as the push made the branch"),
             };
             Ok(Base {
-                head_sha: after.clone(),
+                head_sha: answers_for(event),
                 ..base
             })
         }

@@ -15,7 +15,7 @@ use git2::{ErrorCode, StatusOptions};
 
 use crate::model::identity::Source;
 
-pub use base::{Candidate, Chosen, choose};
+pub use base::{Candidate, Chosen, choose, rules};
 pub use command::Git;
 pub use event::Event;
 pub use history::Commit;
@@ -54,5 +54,6 @@ pub fn source(folder: &Path) -> Result<Source, String> {
         branch,
         commit,
         dirty: !statuses.is_empty(),
+        tree: None,
     })
 }

@@ -44,13 +44,23 @@ impl Repository {
         ]
         .concat();
         self.refuse_too_much(&git.bytes(&new)?)?;
-        git.bytes(&[&["add", "--all", "--"][..], &everything].concat())?;
+        // Git refuses to add where an excluded path is ignored as well, so that our own folder is taken out afterwards.
+        git.bytes(&["add", "--all", "--", ":(top)"])?;
+        git.bytes(&["rm", "-r", "--cached", "--quiet", "--ignore-unmatch", "--", ":(top,literal).gate"])?;
         let tree = git.text(&["write-tree"])?;
         let repository = self.seeing(&objects);
         if with_submodules {
-            submodules::refuse_changed(&repository, &tree, submodules::DEPTH_MAX)?;
+            repository.refuse_changed_submodules(&tree)?;
         }
         Ok(Snapshot { tree, repository })
+    }
+
+    /// Refuses a tree of the working files where a submodule has changes that are not committed: only its commit would be measured.
+    ///
+    /// # Errors
+    /// Names the submodule, or tells that it is not here.
+    pub fn refuse_changed_submodules(&self, tree: &str) -> Result<()> {
+        submodules::refuse_changed(self, tree, submodules::DEPTH_MAX)
     }
 
     fn refuse_too_much(&self, listed: &[u8]) -> Result<()> {

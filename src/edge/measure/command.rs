@@ -1,5 +1,6 @@
 //! What one arm runs on one fixture, and the private folder and port that each slot of it gets.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -60,9 +61,9 @@ pub struct Server {
 }
 
 /// A command with everything that one slot puts into it.
-pub(super) struct Filled {
+pub(super) struct Filled<'a> {
     pub args: Vec<OsString>,
-    pub env: Variables,
+    pub env: Cow<'a, [(OsString, OsString)]>,
     pub output: Option<PathBuf>,
     pub server: Option<FilledServer>,
     /// Removed, with everything in it, when the slot is over.
@@ -81,12 +82,12 @@ impl Command {
     ///
     /// # Errors
     /// When the slot's folder cannot be made, no port is free, or a placeholder stands for nothing.
-    pub(super) fn fill(&self) -> Result<Filled> {
+    pub(super) fn fill(&self) -> Result<Filled<'_>> {
         let Some(private) = &self.private else {
             let args = self.args.iter().map(OsString::from).collect();
             return Ok(Filled {
                 args,
-                env: self.env.clone(),
+                env: Cow::Borrowed(&self.env),
                 output: None,
                 server: None,
                 out: None,
@@ -121,7 +122,7 @@ impl Command {
         let output = private.output.as_deref().map(text).transpose()?.map(|path| self.cwd.join(path));
         Ok(Filled {
             args: words(&self.args)?,
-            env,
+            env: Cow::Owned(env),
             output,
             server: server.transpose()?,
             out: Some(out),
@@ -142,14 +143,7 @@ impl Stamp {
     /// # Errors
     /// When the file is gone.
     pub fn of(path: PathBuf) -> Result<Self> {
-        let found = fs::metadata(&path).with_context(|| format!("cannot look at {}", path.display()))?;
-        let seen = [
-            found.ino() as i64,
-            found.size() as i64,
-            found.mtime(),
-            found.mtime_nsec(),
-            found.ctime_nsec(),
-        ];
+        let seen = look(&path)?;
         Ok(Self { path, seen })
     }
 
@@ -158,7 +152,7 @@ impl Stamp {
     /// # Errors
     /// When it is not.
     pub fn check(&self) -> Result<()> {
-        if Self::of(self.path.clone())?.seen != self.seen {
+        if look(&self.path)? != self.seen {
             bail!(
                 "{} changed while the session ran: its samples are of two different programs; measure anew",
                 self.path.display()
@@ -166,6 +160,18 @@ impl Stamp {
         }
         Ok(())
     }
+}
+
+/// Inode, size and times of a file.
+fn look(path: &Path) -> Result<[i64; 5]> {
+    let found = fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
+    Ok([
+        found.ino() as i64,
+        found.size() as i64,
+        found.mtime(),
+        found.mtime_nsec(),
+        found.ctime_nsec(),
+    ])
 }
 
 /// Reads at most `limit` bytes of a file that a measured process wrote; the error is the reason in a few words.

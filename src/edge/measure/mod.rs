@@ -116,7 +116,7 @@ impl Bench<'_> {
     }
 
     /// Runs the process by itself, or against its server.
-    fn start(&self, launch: &Launch<'_>, filled: &Filled) -> Result<Started, process::RunError> {
+    fn start(&self, launch: &Launch<'_>, filled: &Filled<'_>) -> Result<Started, process::RunError> {
         let Some(server) = &filled.server else {
             return process::run(launch, Some(self.interrupts)).map(|ended| Started::Ended(Box::new(ended), None));
         };

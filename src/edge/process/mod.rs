@@ -2,9 +2,11 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -41,7 +43,7 @@ const READ_BYTES: usize = 64 << 10;
 /// What to run and within which limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
-    /// The executable file; see [`resolve`].
+    /// The executable file; see [`resolve()`].
     pub program: &'a Path,
     /// The arguments after the program's own name.
     pub args: &'a [OsString],
@@ -150,14 +152,42 @@ pub fn become_subreaper() -> io::Result<()> {
 /// Only one child runs at a time in a process: others wait. A child that other code of this process starts while one runs
 /// cannot be told from an orphan and is killed with them. The calling thread must outlive the child, which dies with it.
 pub fn run(launch: &Launch<'_>, interrupts: Option<&Interrupts>) -> Result<Ended, RunError> {
-    let _turn = turn();
-    run_one(launch, interrupts)
+    let mut turn = turn();
+    run_one(launch, interrupts, tools(&mut turn)?)
 }
 
 /// Waits until no other child runs: the sweep of one would take another for an orphan.
-fn turn() -> MutexGuard<'static, ()> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+fn turn() -> MutexGuard<'static, Option<Tools>> {
+    static ONE_AT_A_TIME: Mutex<Option<Tools>> = Mutex::new(None);
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What every run uses, made by the first: the gap between two processes stays short.
+struct Tools {
+    nothing: OwnedFd,
+    /// `/proc/self/status`, read from its start each time.
+    status: File,
+    buffer: Vec<u8>,
+    stack: kernel::Stack,
+}
+
+fn tools(made: &mut Option<Tools>) -> Result<&mut Tools, RunError> {
+    let tools = match made.take() {
+        Some(tools) => tools,
+        None => {
+            let opened = |path| {
+                let opened = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+                opened.map_err(|error| RunError::System("opening /dev/null and /proc/self/status", error.into()))
+            };
+            Tools {
+                nothing: opened("/dev/null")?,
+                status: opened("/proc/self/status")?.into(),
+                buffer: vec![0; READ_BYTES],
+                stack: kernel::Stack::new(),
+            }
+        }
+    };
+    Ok(made.insert(tools))
 }
 
 /// A child that was started, and the reading ends of its outputs.
@@ -165,37 +195,41 @@ struct Begun {
     child: kernel::Started,
     out: OwnedFd,
     err: OwnedFd,
+    /// The writing ends. While they are open here, the reading ends tell of output only and not of their closing, which would wake this
+    /// process just as the child ends.
+    written: [OwnedFd; 2],
     peak_rss_floor_bytes: u64,
     started: SystemTime,
     clock: Instant,
 }
 
-fn begin(launch: &Launch<'_>) -> Result<Begun, RunError> {
+fn begin(launch: &Launch<'_>, tools: &mut Tools) -> Result<Begun, RunError> {
     let image = image(launch)?;
     let system = |what| move |error: Errno| RunError::System(what, error.into());
-    let nothing = open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(system("opening /dev/null"))?;
     let (out, out_write) = pipe().map_err(system("making a pipe"))?;
     let (err, err_write) = pipe().map_err(system("making a pipe"))?;
-    let peak_rss_floor_bytes = own_peak_rss_bytes().map_err(|error| RunError::System("reading /proc/self/status", error))?;
+    let own = Own::read(&tools.status, &mut tools.buffer).map_err(|error| RunError::System("reading /proc/self/status", error))?;
     let started = SystemTime::now();
     let clock = Instant::now();
-    let child = kernel::start(&image, [nothing.as_fd(), out_write.as_fd(), err_write.as_fd()])
-        .map_err(|(step, error)| not_started(launch, step, error))?;
+    let stdio = [tools.nothing.as_fd(), out_write.as_fd(), err_write.as_fd()];
+    let child =
+        kernel::start(&image, stdio, own.not_default, &mut tools.stack).map_err(|(step, error)| not_started(launch, step, error))?;
     Ok(Begun {
         child,
         out,
         err,
-        peak_rss_floor_bytes,
+        written: [out_write, err_write],
+        peak_rss_floor_bytes: own.peak_rss_bytes,
         started,
         clock,
     })
 }
 
 /// Runs one child to its end, beside the children that are there already.
-fn run_one(launch: &Launch<'_>, interrupts: Option<&Interrupts>) -> Result<Ended, RunError> {
+fn run_one(launch: &Launch<'_>, interrupts: Option<&Interrupts>, tools: &mut Tools) -> Result<Ended, RunError> {
     let others = tree::children();
-    let mut buffer = vec![0; READ_BYTES];
-    let begun = begin(launch)?;
+    let begun = begin(launch, tools)?;
+    let buffer = &mut tools.buffer;
     let child = &begun.child;
     let mut watch = Watch {
         child,
@@ -204,10 +238,11 @@ fn run_one(launch: &Launch<'_>, interrupts: Option<&Interrupts>) -> Result<Ended
         interrupts,
         clock: begun.clock,
     };
-    let (stopped, wall_s) = watch.until_its_end(launch.timeout, &mut buffer)?;
+    let (stopped, wall_s) = watch.until_its_end(launch.timeout, buffer)?;
 
+    drop(begun.written);
     // The number of the group stays taken until its leader is collected.
-    watch.signal(Signal::KILL);
+    watch.signal_group(Signal::KILL);
     let Watch { out, err, .. } = watch;
     let ended = kernel::reap(child.pid).map_err(|error| RunError::System("collecting the child", error))?;
     let left_over = tree::sweep(&others);
@@ -219,8 +254,8 @@ fn run_one(launch: &Launch<'_>, interrupts: Option<&Interrupts>) -> Result<Ended
         peak_rss_bytes: ended.peak_rss_bytes,
         peak_rss_floor_bytes: begun.peak_rss_floor_bytes,
         exit: stopped.unwrap_or_else(|| exit(ended.status)),
-        stdout: out.finish(&mut buffer),
-        stderr: err.finish(&mut buffer),
+        stdout: out.finish(buffer),
+        stderr: err.finish(buffer),
         left_over,
     })
 }
@@ -233,10 +268,11 @@ fn image(launch: &Launch<'_>) -> Result<kernel::Image, RunError> {
     }
     let mut env = Vec::with_capacity(launch.env.len());
     for (name, value) in launch.env {
-        let mut entry = name.clone();
+        let mut entry = OsString::with_capacity(name.len() + value.len() + 2);
+        entry.push(name);
         entry.push("=");
         entry.push(value);
-        env.push(text("a variable of the environment", &entry)?);
+        env.push(CString::new(entry.into_vec()).map_err(|_nul| RunError::Nul("a variable of the environment"))?);
     }
     let program = text("the program's name", launch.program.as_os_str())?;
     Ok(kernel::Image {
@@ -257,14 +293,30 @@ fn not_started(launch: &Launch<'_>, step: kernel::Step, error: io::Error) -> Run
     }
 }
 
-/// The largest resident memory of this program. Not `getrusage`: that remembers what ran in this process before it, too.
-fn own_peak_rss_bytes() -> io::Result<u64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let peak = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    peak.map(|kib| kib.saturating_mul(1024))
-        .ok_or_else(|| io::Error::other("it has no VmHWM line"))
+/// What this process hands down to a child that becomes its program.
+struct Own {
+    /// The largest resident memory of this program. Not `getrusage`: that remembers what ran in this process before it, too.
+    peak_rss_bytes: u64,
+    /// The signals that it catches or ignores, the lowest bit for signal 1; all of them where the kernel does not tell.
+    not_default: u64,
+}
+
+impl Own {
+    fn read(status: &File, buffer: &mut [u8]) -> io::Result<Self> {
+        let bytes = status.read_at(buffer, 0)?;
+        let lines = || buffer.get(..bytes).unwrap_or_default().split(|&byte| byte == b'\n');
+        let value = |name: &[u8]| {
+            let value = lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(b":"))?;
+            std::str::from_utf8(value).ok().map(str::trim)
+        };
+        let kib: Option<u64> = value(b"VmHWM").and_then(|value| value.strip_suffix(" kB")?.parse().ok());
+        let signals = |name| value(name).and_then(|value| u64::from_str_radix(value, 16).ok());
+        let not_default = signals(b"SigIgn").zip(signals(b"SigCgt"));
+        Ok(Self {
+            peak_rss_bytes: kib.ok_or_else(|| io::Error::other("it has no VmHWM line"))?.saturating_mul(1024),
+            not_default: not_default.map_or(u64::MAX, |(ignored, caught)| ignored | caught),
+        })
+    }
 }
 
 /// A pipe whose reading end, the first, never blocks.
@@ -367,9 +419,13 @@ impl Watch<'_> {
 
     /// Sends a signal to the child's group, and to the child itself, which may have moved to another.
     fn signal(&self, signal: Signal) {
+        self.signal_group(signal);
+        let _gone = pidfd_send_signal(&self.child.pidfd, signal);
+    }
+
+    fn signal_group(&self, signal: Signal) {
         if let Some(group) = Pid::from_raw(self.child.pid) {
             let _gone = kill_process_group(group, signal);
         }
-        let _gone = pidfd_send_signal(&self.child.pidfd, signal);
     }
 }

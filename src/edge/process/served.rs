@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group, pidfd_send_signal};
 
 use super::output::Stream;
-use super::{Begun, Ended, GRACE, Interrupts, KILL_LIMIT, Launch, Output, READ_BYTES, RunError, begin, kernel, run_one, tree, turn};
+use super::{Begun, Ended, GRACE, Interrupts, KILL_LIMIT, Launch, Output, READ_BYTES, RunError, begin, kernel, run_one, tools, tree, turn};
 
 /// The pause between two questions whether the server is ready.
 const ASK_EVERY: Duration = Duration::from_millis(20);
@@ -44,17 +44,25 @@ pub fn run_served(
     client: &Launch<'_>,
     interrupts: Option<&Interrupts>,
 ) -> Result<Served, RunError> {
-    let _turn = turn();
+    let mut turn = turn();
+    let tools = tools(&mut turn)?;
     let others = tree::children();
     let Begun {
-        child, out, err, clock, ..
-    } = begin(server)?;
+        child,
+        out,
+        err,
+        written,
+        clock,
+        ..
+    } = begin(server, tools)?;
+    // Its outputs end when the last process that holds them has gone.
+    drop(written);
     let keep_bytes = server.keep_bytes;
     let over = AtomicBool::new(false);
     scope(|threads| {
         let drained = threads.spawn(|| drain(out, err, keep_bytes, &over));
         let waited = wait_until_ready(&child, ready, clock, server.timeout, interrupts);
-        let client = waited.map(|()| run_one(client, interrupts));
+        let client = waited.map(|()| run_one(client, interrupts, tools));
         let collected = if stop(&child) {
             kernel::reap(child.pid)
                 .map_err(|error| RunError::System("collecting the server", error))

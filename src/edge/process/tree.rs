@@ -31,7 +31,6 @@ pub(super) fn children() -> Vec<Pid> {
 /// Kills and collects every child of this process except `others`, then what comes up from below them, until none is left.
 /// Returns how many had to be killed (and, should some not go in time, how many stay).
 pub(super) fn sweep(others: &[Pid]) -> u32 {
-    let own_session = getsid(None).ok();
     let limit = Instant::now() + SWEEP_LIMIT;
     let mut killed = 0;
     loop {
@@ -39,6 +38,7 @@ pub(super) fn sweep(others: &[Pid]) -> u32 {
         if left.is_empty() {
             return killed;
         }
+        let own_session = getsid(None).ok();
         for child in &left {
             kill(child, own_session);
         }

@@ -181,8 +181,9 @@ fn walk(design: &Design, bounds: Bounds, pairs: &Pairs, mut see: impl FnMut(&See
 
 fn rank_look(design: &Design, bounds: Bounds, x: &[f64], z: &[f64]) -> Option<RankLook> {
     let test = design.rank.as_ref()?;
-    let p_r = *test.survival.get(ranks::wins(x, z, 2.0 * bounds.m0))?;
-    let p_p = *test.survival.get(ranks::wins(z, x, -2.0 * bounds.m1))?;
+    let survival = ranks::survival_of_equal(test.blocks)?;
+    let p_r = *survival.get(ranks::wins(x, z, 2.0 * bounds.m0))?;
+    let p_p = *survival.get(ranks::wins(z, x, -2.0 * bounds.m1))?;
     Some(RankLook {
         p_r,
         level_r: test.alpha,

@@ -44,8 +44,8 @@ pub struct RankTest {
     pub alpha: Option<f64>,
     /// The level for "within the tolerance"; none likewise.
     pub beta: Option<f64>,
-    /// P(U ≥ u) for u = 0 ..= k².
-    pub survival: Vec<f64>,
+    /// The number of blocks at that look, k; the wins are compared with [`ranks::survival_of_equal`].
+    pub blocks: usize,
 }
 
 impl Design {
@@ -120,11 +120,10 @@ impl Design {
 
 impl RankTest {
     fn new(blocks: usize, alpha: f64, beta: f64) -> Option<Self> {
-        let survival = ranks::survival(blocks, blocks)?;
-        let smallest_p = *survival.last()?;
+        let smallest_p = ranks::smallest_p(blocks)?;
         let attainable = |share: f64| (smallest_p <= share).then_some(share);
         let (alpha, beta) = (attainable(alpha), attainable(beta));
-        (alpha.is_some() || beta.is_some()).then_some(Self { alpha, beta, survival })
+        (alpha.is_some() || beta.is_some()).then_some(Self { alpha, beta, blocks })
     }
 }
 

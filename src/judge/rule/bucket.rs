@@ -1,6 +1,5 @@
 //! One question of a gate: one rule on one metric of one cell, with everything that may answer it.
 
-use super::Ruled;
 use crate::judge::course::{Block, Course, Trouble};
 use crate::judge::crossover::Design;
 use crate::judge::reference::Reference;
@@ -27,6 +26,8 @@ pub struct Bucket<'a> {
     pub unsuited: Option<String>,
     /// The cell's samples and blocks.
     pub course: &'a Course<'a>,
+    /// What keeps this bucket from an answer; see [`barrier`].
+    pub barrier: Option<(usize, &'a Sample)>,
     /// The plan.
     pub plan: &'a Plan,
     /// The looks with their critical values; of a plan that cannot be one, why not.
@@ -82,27 +83,31 @@ pub fn suited(rule: &Rule, metric: &Metric) -> (Metric, Option<String>) {
     }
 }
 
+/// The first sample that keeps a metric's bucket from an answer, and how many of the cell's samples come before it.
+pub fn barrier<'a>(course: &Course<'a>, metric: &str) -> Option<(usize, &'a Sample)> {
+    let bars = |sample: &&Sample| sample.profiled || lacking(metric, sample).is_some();
+    course.samples.iter().copied().enumerate().find(|(_, sample)| bars(sample))
+}
+
+/// Why a process that ended well gave no figure of a metric, if it gave none.
+fn lacking<'s>(metric: &str, sample: &'s Sample) -> Option<&'s str> {
+    if sample.failed.is_some() {
+        return None;
+    }
+    match sample.missing(metric) {
+        Some(missing) => (missing.state == State::NotMeasured).then_some(missing.why.as_str()),
+        None => sample
+            .value(metric)
+            .is_none()
+            .then_some("neither a figure nor a reason stands in the sample"),
+    }
+}
+
 impl Bucket<'_> {
-    /// The first sample that keeps this bucket from an answer, and how many of the cell's samples come before it.
-    fn barrier(&self) -> Option<(usize, &Sample)> {
-        let bars = |sample: &&Sample| sample.profiled || self.lacking(sample).is_some();
-        self.course.samples.iter().copied().enumerate().find(|(_, sample)| bars(sample))
-    }
-
-    /// Why a process that ended well gave no figure of the metric, if it gave none.
-    fn lacking<'s>(&self, sample: &'s Sample) -> Option<&'s str> {
-        let name = &self.metric.name;
-        match sample.missing.get(name) {
-            _ if sample.failed.is_some() => None,
-            Some(missing) => (missing.state == State::NotMeasured).then_some(missing.why.as_str()),
-            None => (!sample.values.contains_key(name)).then_some("neither a figure nor a reason stands in the sample"),
-        }
-    }
-
     /// The valid blocks that were complete before anything barred this bucket.
     pub fn blocks(&self) -> &[Block<'_>] {
         let blocks = &self.course.blocks;
-        let Some((before, _)) = self.barrier() else { return blocks };
+        let Some((before, _)) = self.barrier else { return blocks };
         let whole = blocks.iter().take_while(|block| block.end <= before).count();
         blocks.get(..whole).unwrap_or_default()
     }
@@ -119,12 +124,17 @@ impl Bucket<'_> {
         Some(Obstacle::new(Verdict::Inconclusive, because, next))
     }
 
+    /// Whether anything stands in the way of more blocks.
+    pub fn is_barred(&self) -> bool {
+        self.barrier.is_some() || self.course.trouble.is_some()
+    }
+
     /// What stands in the way of more blocks, if anything does.
     pub fn obstacle(&self) -> Option<Obstacle> {
-        let Some((_, sample)) = self.barrier() else {
+        let Some((_, sample)) = self.barrier else {
             return self.course.trouble.as_ref().map(|trouble| self.trouble(trouble));
         };
-        if let Some(why) = self.lacking(sample) {
+        if let Some(why) = lacking(&self.metric.name, sample) {
             let name = text::plain_line(&self.metric.name, NAME_MAX);
             let because = format!("Arm {} did not report {name}: {why}.", sample.arm);
             let next = "Make both commands print the metric on standard output, for example `NAME=12.3 ms`, or name one that they print.";
@@ -220,27 +230,25 @@ impl Bucket<'_> {
     pub fn values(&self, arm: Arm, blocks: usize) -> Vec<f64> {
         let rows = self.blocks().iter().take(blocks).flat_map(|block| &block.samples);
         rows.filter(|sample| sample.arm == arm)
-            .filter_map(|sample| sample.values.get(&self.metric.name).copied())
+            .filter_map(|sample| sample.value(&self.metric.name))
             .collect()
     }
 
     /// A settled answer over all blocks, without an estimate.
-    pub fn settle(&self, verdict: Verdict, because: String, next: &str) -> Ruled {
-        let ruling = self.ruling(self.blocks().len(), verdict, because, next);
-        Ruled { ruling, settled: true }
+    pub fn settle(&self, verdict: Verdict, because: String, next: &str) -> Ruling {
+        self.ruling(self.blocks().len(), verdict, because, next)
     }
 
     /// What stands in the way, as the whole answer.
-    pub fn blocked(&self) -> Option<Ruled> {
+    pub fn blocked(&self) -> Option<Ruling> {
         let Obstacle {
             verdict,
             outcome,
             because,
             next,
         } = self.obstacle()?;
-        let mut ruled = self.settle(verdict, because, next);
-        ruled.ruling.outcome = outcome;
-        Some(ruled)
+        let ruling = self.settle(verdict, because, next);
+        Some(Ruling { outcome, ..ruling })
     }
 
     /// The candidate's values in all valid blocks, in the order of measuring.
@@ -250,7 +258,7 @@ impl Bucket<'_> {
 
     /// Whether a rule that does not drive the session leaves it at what is there: beside a base arm always, else at the planned length.
     pub fn needs_no_more(&self) -> bool {
-        self.driven || self.ended.is_some() || self.obstacle().is_some() || self.blocks().len() >= self.planned()
+        self.driven || self.ended.is_some() || self.is_barred() || self.blocks().len() >= self.planned()
     }
 
     fn planned(&self) -> usize {
@@ -263,7 +271,7 @@ impl Bucket<'_> {
     }
 
     /// The answer of such a rule while there is too little to judge.
-    pub fn unfinished(&self) -> Option<Ruled> {
+    pub fn unfinished(&self) -> Option<Ruling> {
         let (have, planned) = (self.blocks().len(), self.planned());
         if have >= planned {
             return None;
@@ -272,9 +280,8 @@ impl Bucket<'_> {
             .ended_because()
             .unwrap_or_else(|| format!("{have} of {planned} blocks are complete"));
         let because = format!("No answer on {}: {why}.", self.subject());
-        let mut ruled = self.settle(Verdict::Inconclusive, because, "Measure again, with room for the whole session.");
-        ruled.ruling.base = None;
-        Some(ruled)
+        let ruling = self.settle(Verdict::Inconclusive, because, self.next_when_open());
+        Some(Ruling { base: None, ..ruling })
     }
 
     /// The gain from one figure to another in percent, positive is better; none from zero.

@@ -1,6 +1,6 @@
 //! `exact`: a deterministic figure (bytes, counts) compares without statistics.
 
-use super::{Bucket, Kind, Ruled, error};
+use super::{Bucket, Kind, error};
 use crate::model::gate::Against;
 use crate::model::judgement::{Outcome, Ruling, Verdict};
 use crate::model::metric::{Better, Scale};
@@ -11,6 +11,7 @@ use crate::model::sample::Arm;
 pub const KIND: Kind = Kind {
     name: "exact",
     about: "a deterministic figure: two runs of an arm must agree exactly, and the candidate may be worse by at most the tolerance (0 is allowed)",
+    settled,
     judge,
 };
 
@@ -19,19 +20,27 @@ const BLOCKS: usize = 1;
 /// A change that exceeds the tolerance by this part of it only does so by rounding.
 const ROUNDING: f64 = 1e-12;
 
-fn judge(bucket: &Bucket<'_>) -> Ruled {
+fn settled(bucket: &Bucket<'_>) -> bool {
+    bucket.rule.against == Against::Baseline || runs(bucket).is_some()
+}
+
+/// The two runs of each arm, base first.
+fn runs(bucket: &Bucket<'_>) -> Option<[[f64; 2]; 2]> {
+    let [a, b] = Arm::BOTH.map(|arm| bucket.values(arm, BLOCKS).try_into().ok());
+    Some([a?, b?])
+}
+
+fn judge(bucket: &Bucket<'_>) -> Ruling {
     if bucket.rule.against == Against::Baseline {
         let because = "A deterministic figure is compared with the base arm, not with a baseline.".to_owned();
         return error(bucket, because, "Declare `against = \"base\"`, or a `floor`.");
     }
-    let (base, candidate) = (bucket.values(Arm::A, BLOCKS), bucket.values(Arm::B, BLOCKS));
-    let (&[a, a_again], &[b, b_again]) = (base.as_slice(), candidate.as_slice()) else {
+    let Some([[a, a_again], [b, b_again]]) = runs(bucket) else {
         let why = bucket.ended_because().unwrap_or_else(|| "no block is complete yet".to_owned());
         let because = format!("No answer on {}: {why}.", bucket.subject());
-        let ruling = bucket.ruling(0, Verdict::Inconclusive, because, bucket.next_when_open());
-        return Ruled { ruling, settled: false };
+        return bucket.ruling(0, Verdict::Inconclusive, because, bucket.next_when_open());
     };
-    let ruling = match [(Arm::A, a, a_again), (Arm::B, b, b_again)]
+    match [(Arm::A, a, a_again), (Arm::B, b, b_again)]
         .into_iter()
         .find(|(_, one, other)| one != other)
     {
@@ -47,8 +56,7 @@ fn judge(bucket: &Bucket<'_>) -> Ruled {
             ruling
         }
         None => compare(bucket, a, b),
-    };
-    Ruled { ruling, settled: true }
+    }
 }
 
 fn compare(bucket: &Bucket<'_>, base: f64, candidate: f64) -> Ruling {

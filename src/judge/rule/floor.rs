@@ -1,10 +1,10 @@
 //! `floor`: the candidate's median must reach a declared figure, or a share of a baseline line. No statistics: a floor is a floor.
 
-use super::{Bucket, Kind, Ruled};
+use super::{Bucket, Kind};
 use crate::judge::reference::{Found, Reference, historical, session};
 use crate::judge::summary::median;
 use crate::model::gate::Bound;
-use crate::model::judgement::{Outcome, Verdict};
+use crate::model::judgement::{Outcome, Ruling, Verdict};
 use crate::model::metric::{Better, Scale};
 use crate::model::number::figure;
 use crate::model::sample::Arm;
@@ -15,6 +15,7 @@ pub const KIND: Kind = Kind {
     name: "floor",
     about: "the candidate's median reaches `at_least`, or stays within `at_most`: a figure, or a share of the historical or current lines of \
             the baseline; nothing is rounded",
+    settled: |bucket| bucket.needs_no_more(),
     judge,
 };
 
@@ -31,23 +32,21 @@ struct Limit<'a> {
     stat: Option<&'a str>,
 }
 
-fn judge(bucket: &Bucket<'_>) -> Ruled {
-    let mut ruled = bucket.blocked().unwrap_or_else(|| answer(bucket));
-    ruled.ruling.base = None;
-    ruled.settled = ruled.settled && bucket.needs_no_more();
-    ruled
+fn judge(bucket: &Bucket<'_>) -> Ruling {
+    let ruling = bucket.blocked().unwrap_or_else(|| answer(bucket));
+    Ruling { base: None, ..ruling }
 }
 
-fn answer(bucket: &Bucket<'_>) -> Ruled {
-    if let Some(ruled) = bucket.unfinished() {
-        return ruled;
+fn answer(bucket: &Bucket<'_>) -> Ruling {
+    if let Some(ruling) = bucket.unfinished() {
+        return ruling;
     }
     let bounds = [(true, bucket.rule.at_least.as_ref()), (false, bucket.rule.at_most.as_ref())];
     let mut limits = Vec::new();
     for (least, bound) in bounds.into_iter().filter_map(|(least, bound)| Some((least, bound?))) {
         match limit(bucket, least, bound) {
             Ok(limit) => limits.push(limit),
-            Err(ruled) => return *ruled,
+            Err(ruling) => return *ruling,
         }
     }
     let values = bucket.candidate_values();
@@ -55,14 +54,14 @@ fn answer(bucket: &Bucket<'_>) -> Ruled {
         Some(observed) if !limits.is_empty() => compare(bucket, &limits, observed, values.len()),
         _ => {
             let because = format!("The rule on {} declares neither `at_least` nor `at_most`.", bucket.subject());
-            let mut ruled = bucket.settle(Verdict::Incomparable, because, "Declare the floor.");
-            ruled.ruling.outcome = Outcome::Error;
-            ruled
+            let mut ruling = bucket.settle(Verdict::Incomparable, because, "Declare the floor.");
+            ruling.outcome = Outcome::Error;
+            ruling
         }
     }
 }
 
-fn limit<'a>(bucket: &Bucket<'a>, least: bool, bound: &Bound) -> Result<Limit<'a>, Box<Ruled>> {
+fn limit<'a>(bucket: &Bucket<'a>, least: bool, bound: &Bound) -> Result<Limit<'a>, Box<Ruling>> {
     let (share_pct, current) = match bound {
         Bound::Value { value } => {
             return Ok(Limit {
@@ -85,7 +84,7 @@ fn limit<'a>(bucket: &Bucket<'a>, least: bool, bound: &Bound) -> Result<Limit<'a
     })
 }
 
-type Share<'a> = Result<(String, f64, Option<&'a str>), Box<Ruled>>;
+type Share<'a> = Result<(String, f64, Option<&'a str>), Box<Ruling>>;
 
 fn of_historical<'a>(bucket: &Bucket<'a>) -> Share<'a> {
     let name = (bucket.course.cell.fixture.as_str(), bucket.metric.name.as_str());
@@ -129,14 +128,14 @@ fn of_current<'a>(bucket: &Bucket<'a>) -> Share<'a> {
     ))
 }
 
-fn named<'a>(bucket: &Bucket<'a>) -> Result<&'a Reference<'a>, Box<Ruled>> {
+fn named<'a>(bucket: &Bucket<'a>) -> Result<&'a Reference<'a>, Box<Ruling>> {
     bucket.reference.ok_or_else(|| {
         let because = format!("{}: the floor is a share of a baseline, and none was named.", bucket.subject());
         Box::new(bucket.settle(Verdict::NotMeasured, because, "Name it: --baseline baselines/ARCH.txt."))
     })
 }
 
-fn lacking(bucket: &Bucket<'_>, reference: &Reference<'_>, why: &str) -> Ruled {
+fn lacking(bucket: &Bucket<'_>, reference: &Reference<'_>, why: &str) -> Ruling {
     let because = format!("{}: there is nothing to take a share of: {why}.", bucket.subject());
     let next = format!(
         "Declare the floor as a figure, or put a line into {}: `gate baseline import`, `gate baseline accept`.",
@@ -145,7 +144,7 @@ fn lacking(bucket: &Bucket<'_>, reference: &Reference<'_>, why: &str) -> Ruled {
     bucket.settle(Verdict::NotMeasured, because, &next)
 }
 
-fn incomparable(bucket: &Bucket<'_>, why: &str) -> Ruled {
+fn incomparable(bucket: &Bucket<'_>, why: &str) -> Ruling {
     let because = format!("{}: {why}.", bucket.subject());
     bucket.settle(Verdict::Incomparable, because, "Declare the metric as the baseline has it.")
 }
@@ -160,7 +159,7 @@ fn keeps(limit: &Limit<'_>, observed: f64) -> bool {
     }
 }
 
-fn compare(bucket: &Bucket<'_>, limits: &[Limit<'_>], observed: f64, runs: usize) -> Ruled {
+fn compare(bucket: &Bucket<'_>, limits: &[Limit<'_>], observed: f64, runs: usize) -> Ruling {
     let unit = bucket.metric.unit;
     let broken = limits.iter().find(|limit| !keeps(limit, observed));
     let shown: Vec<String> = limits.iter().map(|limit| shown(limit, unit.canonical())).collect();
@@ -172,7 +171,7 @@ fn compare(bucket: &Bucket<'_>, limits: &[Limit<'_>], observed: f64, runs: usize
     );
     let base = median(&mut bucket.values(Arm::A, bucket.course.blocks.len()));
     let fails_too = |limit: &Limit<'_>| limit.share_of.is_some() && base.is_some_and(|base| !keeps(limit, base));
-    let mut ruled = match broken {
+    let mut ruling = match broken {
         None => bucket.settle(Verdict::NoRegression, because, "Nothing to do."),
         Some(limit) if fails_too(limit) => {
             let because = format!("{because} The base arm breaks it too, so it is not this change that does.");
@@ -188,10 +187,7 @@ fn compare(bucket: &Bucket<'_>, limits: &[Limit<'_>], observed: f64, runs: usize
     for limit in limits {
         let Some((_, reference)) = &limit.share_of else { continue };
         let gain_pct = bucket.gain_pct(*reference, observed);
-        ruled
-            .ruling
-            .warnings
-            .extend(gain_pct.and_then(|gain_pct| bucket.suspicious(gain_pct)));
+        ruling.warnings.extend(gain_pct.and_then(|gain_pct| bucket.suspicious(gain_pct)));
         if let Some(stat) = limit.stat {
             let stat = plain_line(stat, 60);
             let optimistic = if bucket.metric.better == Better::Higher {
@@ -199,12 +195,12 @@ fn compare(bucket: &Bucket<'_>, limits: &[Limit<'_>], observed: f64, runs: usize
             } else {
                 "lower"
             };
-            ruled.ruling.warnings.push(format!(
+            ruling.warnings.push(format!(
                 "the reference is a {stat}, and a median is compared with it: a {stat} is {optimistic} than a median of the same runs"
             ));
         }
     }
-    ruled
+    ruling
 }
 
 fn shown(limit: &Limit<'_>, unit: &str) -> String {

@@ -1,7 +1,7 @@
 //! `hold` against the baseline: a session is the unit, and the accepted sessions say how far one may lie from another.
 
+use super::Bucket;
 use super::hold::gain;
-use super::{Bucket, Ruled};
 use crate::judge::crossover;
 use crate::judge::prediction::{Prediction, predict};
 use crate::judge::reference::{Found, Reference, Session, response, session};
@@ -24,18 +24,16 @@ pub const TOLERANCE_PCT: f64 = 5.0;
 const SLACK: f64 = 1e-9;
 
 /// Judges a bucket against the baseline; beside a base arm it never asks for another block.
-pub fn judge(bucket: &Bucket<'_>) -> Ruled {
-    let mut ruled = match bucket.blocked() {
-        Some(ruled) => against_nothing(bucket, ruled),
+pub fn judge(bucket: &Bucket<'_>) -> Ruling {
+    match bucket.blocked() {
+        Some(ruling) => against_nothing(bucket, ruling),
         None => answer(bucket),
-    };
-    ruled.settled = ruled.settled && bucket.needs_no_more();
-    ruled
+    }
 }
 
-fn answer(bucket: &Bucket<'_>) -> Ruled {
-    if let Some(ruled) = bucket.unfinished() {
-        return ruled;
+fn answer(bucket: &Bucket<'_>) -> Ruling {
+    if let Some(ruling) = bucket.unfinished() {
+        return ruling;
     }
     let Some(reference) = bucket.reference else {
         let because = "The rule compares with a baseline, and none was named.".to_owned();
@@ -48,7 +46,7 @@ fn answer(bucket: &Bucket<'_>) -> Ruled {
         Found::Nothing(why) => return against_nothing(bucket, nothing(bucket, reference, &why)),
     };
     match Standing::of(bucket, reference, &lines) {
-        Ok(standing) => standing.ruled(),
+        Ok(standing) => standing.ruling(),
         Err(why) => {
             let because = format!("{}: {why}.", bucket.subject());
             let next = "Declare metric and tolerance as the baseline has them, or accept sessions of the new declaration.";
@@ -58,10 +56,10 @@ fn answer(bucket: &Bucket<'_>) -> Ruled {
 }
 
 /// An answer without a number of the other side: the base arm is not what the rule speaks of.
-fn against_nothing(bucket: &Bucket<'_>, mut ruled: Ruled) -> Ruled {
-    (ruled.ruling.scale, ruled.ruling.tolerance) = declared(bucket).unwrap_or((Scale::Pct, TOLERANCE_PCT));
-    ruled.ruling.base = None;
-    ruled
+fn against_nothing(bucket: &Bucket<'_>, mut ruling: Ruling) -> Ruling {
+    (ruling.scale, ruling.tolerance) = declared(bucket).unwrap_or((Scale::Pct, TOLERANCE_PCT));
+    ruling.base = None;
+    ruling
 }
 
 /// Scale and size of the tolerance: the rule's, else 5 %.
@@ -76,7 +74,7 @@ fn declared(bucket: &Bucket<'_>) -> Option<(Scale, f64)> {
     Some((tolerance.scale, value))
 }
 
-fn nothing(bucket: &Bucket<'_>, reference: &Reference<'_>, why: &str) -> Ruled {
+fn nothing(bucket: &Bucket<'_>, reference: &Reference<'_>, why: &str) -> Ruling {
     let because = format!("{}: {why}.", bucket.subject());
     let command = plain_line(bucket.command, 500);
     let accept = accept(&reference.own_file());
@@ -88,7 +86,7 @@ fn accept(file: &str) -> String {
     format!("`gate baseline accept last --baseline {}`", plain_line(file, 200))
 }
 
-fn stale(bucket: &Bucket<'_>, reference: &Reference<'_>, lines: &[&SampleLine]) -> Ruled {
+fn stale(bucket: &Bucket<'_>, reference: &Reference<'_>, lines: &[&SampleLine]) -> Ruling {
     let theirs = lines.first().and_then(|line| line.identity.as_deref()).unwrap_or_default();
     let equal = reference.equal.join(", ");
     let because = match &reference.identity {
@@ -110,7 +108,7 @@ fn stale(bucket: &Bucket<'_>, reference: &Reference<'_>, lines: &[&SampleLine]) 
 }
 
 /// A bucket that the baseline does not have. Where an old one of the same figures has gone, it was probably renamed: no answer until accepted.
-fn new(bucket: &Bucket<'_>, reference: &Reference<'_>) -> Ruled {
+fn new(bucket: &Bucket<'_>, reference: &Reference<'_>) -> Ruling {
     let values = bucket.candidate_values();
     let alike = |line: &&&SampleLine| {
         let Ok(old) = session(line, &bucket.metric, Scale::Pct) else {
@@ -133,20 +131,20 @@ fn new(bucket: &Bucket<'_>, reference: &Reference<'_>) -> Ruled {
         ),
         None => format!("{}: new, no baseline.", bucket.subject()),
     };
-    let mut ruled = bucket.settle(Verdict::New, because, &next);
+    let mut ruling = bucket.settle(Verdict::New, because, &next);
     if renamed.is_some() {
-        ruled.ruling.outcome = Outcome::Inconclusive;
+        ruling.outcome = Outcome::Inconclusive;
     }
     let mut gone: Vec<String> = reference.unmeasured().iter().map(|line| shown(line)).collect();
     gone.dedup();
     if !gone.is_empty() {
         gone.truncate(10);
         let names = gone.join(", ");
-        ruled.ruling.warnings.push(format!(
+        ruling.warnings.push(format!(
             "the baseline has sessions of this identity that are not measured here: {names}"
         ));
     }
-    ruled
+    ruling
 }
 
 /// A session beside the accepted ones, in the metric's terms. Responses: + = worse.
@@ -187,15 +185,14 @@ impl<'a> Standing<'a> {
         })
     }
 
-    fn ruled(&self) -> Ruled {
+    fn ruling(&self) -> Ruling {
         let responses: Vec<f64> = self.sessions.iter().map(|session| session.response).collect();
         let prediction = predict(&responses, self.candidate, LEVEL).ok();
         let enough = self.sessions.len() >= SESSIONS_MIN;
-        let mut ruled = match prediction.filter(|_| enough) {
+        let mut ruling = match prediction.filter(|_| enough) {
             None => self.advisory(&responses),
             Some(prediction) => self.judged(&prediction, &responses),
         };
-        let ruling = &mut ruled.ruling;
         (ruling.scale, ruling.tolerance, ruling.base) = (self.scale, self.tolerance, self.range());
         ruling.warnings.extend(self.age());
         match self.creep() {
@@ -207,14 +204,14 @@ impl<'a> Standing<'a> {
             Some((since, _)) => ruling.because.push_str(&format!(" It stands at {since}.")),
             None => {}
         }
-        let gain_pct = self.median_gain_pct(ruling);
+        let gain_pct = self.median_gain_pct(&ruling);
         ruling
             .warnings
             .extend(gain_pct.and_then(|gain_pct| self.bucket.suspicious(gain_pct)));
-        ruled
+        ruling
     }
 
-    fn advisory(&self, responses: &[f64]) -> Ruled {
+    fn advisory(&self, responses: &[f64]) -> Ruling {
         let mean = responses.iter().sum::<f64>() / responses.len() as f64;
         let count = self.sessions.len();
         let because = format!(
@@ -224,12 +221,12 @@ impl<'a> Standing<'a> {
             if count == 1 { "" } else { "s" },
         );
         let next = format!("Accept sessions of other days: {}.", accept(&self.reference.own_file()));
-        let mut ruled = self.bucket.settle(Verdict::Advisory, because, &next);
-        ruled.ruling.estimate = Some(self.gain(self.candidate - mean));
-        ruled
+        let mut ruling = self.bucket.settle(Verdict::Advisory, because, &next);
+        ruling.estimate = Some(self.gain(self.candidate - mean));
+        ruling
     }
 
-    fn judged(&self, prediction: &Prediction, responses: &[f64]) -> Ruled {
+    fn judged(&self, prediction: &Prediction, responses: &[f64]) -> Ruling {
         let base = self.base.and_then(|base| Some((base, predict(responses, base, LEVEL / 2.0).ok()?)));
         let (mean, mut warnings) = (prediction.mean, Vec::new());
         if let Some((base, of_base)) = base {
@@ -260,16 +257,16 @@ impl<'a> Standing<'a> {
             (false, false) if gained => Verdict::Improvement,
             (false, false) => Verdict::NoRegression,
         };
-        let mut ruled = self.bucket.settle(verdict, self.because(verdict, delta, half), self.next(verdict));
+        let mut ruling = self.bucket.settle(verdict, self.because(verdict, delta, half), self.next(verdict));
         let ends = [delta + half, delta - half].map(|end| self.gain(end));
-        ruled.ruling.estimate = Some(self.gain(delta));
-        ruled.ruling.interval = Some([ends[0].min(ends[1]), ends[0].max(ends[1])]).filter(|ends| ends.iter().all(|end| end.is_finite()));
-        ruled.ruling.smallest_detectable = Some(self.gain(half.max(self.margin)).abs()).filter(|size| size.is_finite());
-        ruled.ruling.warnings = warnings;
-        ruled
+        ruling.estimate = Some(self.gain(delta));
+        ruling.interval = Some([ends[0].min(ends[1]), ends[0].max(ends[1])]).filter(|ends| ends.iter().all(|end| end.is_finite()));
+        ruling.smallest_detectable = Some(self.gain(half.max(self.margin)).abs()).filter(|size| size.is_finite());
+        ruling.warnings = warnings;
+        ruling
     }
 
-    fn shifted(&self, away: &str) -> Ruled {
+    fn shifted(&self, away: &str) -> Ruling {
         let because = format!(
             "{}: the base arm runs the accepted build and stands at {away} against the baseline, outside the limits of its sessions ({} of \
              such sessions would): the environment shifted, so nothing is said of the candidate against it.",

@@ -8,7 +8,7 @@ mod hold;
 mod spread;
 
 use bucket::Obstacle;
-pub use bucket::{Bucket, suited};
+pub use bucket::{Bucket, barrier, suited};
 pub(super) use hold::gain;
 
 use crate::judge::course::Trouble;
@@ -25,28 +25,27 @@ pub struct Kind {
     pub name: &'static str,
     /// What it demands, in one sentence.
     pub about: &'static str,
-    /// What the bucket's valid blocks answer; not settled where they carry no answer yet.
-    pub judge: fn(&Bucket<'_>) -> Ruled,
+    /// Whether the bucket's valid blocks carry an answer, so that more of them change nothing. Never asks the baseline, which does not grow.
+    pub settled: fn(&Bucket<'_>) -> bool,
+    /// What the bucket's valid blocks answer.
+    pub judge: fn(&Bucket<'_>) -> Ruling,
 }
 
-/// A rule's answer, and whether more samples could still change it.
-pub struct Ruled {
-    /// The answer as it stands.
-    pub ruling: Ruling,
-    /// Decided: later samples never change it.
-    pub settled: bool,
+/// Whether later samples never change the answer of a bucket: its valid blocks have decided, or something stands in the way of more.
+pub fn settled(bucket: &Bucket<'_>) -> bool {
+    let answered = |kind: &Kind| bucket.unsuited.is_some() || made_no_difference(bucket) || (kind.settled)(bucket);
+    bucket.ended.is_some() || bucket.is_barred() || bucket.too_many_attempts().is_some() || kind(bucket).is_none_or(answered)
 }
 
 /// Judges one bucket. What its valid blocks have decided stays decided; where they decided nothing, whatever stands in the way of more
 /// blocks is the answer.
-pub fn judge(bucket: &Bucket<'_>) -> Ruled {
+pub fn judge(bucket: &Bucket<'_>) -> Ruling {
     // Samples that do not belong to the plan decide nothing, wherever they stand.
     if let Some(trouble @ Trouble::OffPlan { .. }) = &bucket.course.trouble {
         let Obstacle { because, next, .. } = bucket.trouble(trouble);
         return error(bucket, because, next);
     }
-    // A name that this version does not know is an error of the record, never a rule left out.
-    let Some(kind) = ALL.iter().find(|kind| kind.name == bucket.rule.kind) else {
+    let Some(kind) = kind(bucket) else {
         let because = format!("This version of gate has no rule kind {:?}.", bucket.rule.kind);
         return error(bucket, because, "Judge with the version that wrote the gate, or with a newer one.");
     };
@@ -57,14 +56,14 @@ pub fn judge(bucket: &Bucket<'_>) -> Ruled {
             "Declare a tolerance that suits the metric.",
         );
     }
-    if bucket.identical && needs_base(bucket.rule) {
+    if made_no_difference(bucket) {
         let because = "Both arms were built from equal inputs and came out byte for byte equal: there is nothing to tell apart.".to_owned();
         return bucket.settle(Verdict::IdenticalArtifact, because, "Nothing to do.");
     }
-    let Ruled { mut ruling, mut settled } = (kind.judge)(bucket);
+    let mut ruling = (kind.judge)(bucket);
     let too_many = bucket.too_many_attempts();
-    settled &= too_many.is_none();
-    if !settled && let Some(obstacle) = too_many.or_else(|| bucket.obstacle()) {
+    let undecided = too_many.is_some() || !(kind.settled)(bucket);
+    if undecided && let Some(obstacle) = too_many.or_else(|| bucket.obstacle()) {
         let Obstacle {
             verdict,
             outcome,
@@ -72,17 +71,27 @@ pub fn judge(bucket: &Bucket<'_>) -> Ruled {
             next,
         } = obstacle;
         (ruling.verdict, ruling.outcome, ruling.because, ruling.next) = (verdict, outcome, because, next.to_owned());
-        settled = true;
     }
-    let settled = settled || bucket.ended.is_some();
-    Ruled { ruling, settled }
+    ruling
+}
+
+/// Whether the rule compares two arms whose builds are equal.
+fn made_no_difference(bucket: &Bucket<'_>) -> bool {
+    bucket.identical && needs_base(bucket.rule)
+}
+
+/// The bucket's kind of rule. A name that this version does not know is an error of the record, never a rule left out.
+fn kind(bucket: &Bucket<'_>) -> Option<&'static Kind> {
+    ALL.iter().find(|kind| kind.name == bucket.rule.kind)
 }
 
 /// An answer that no sample can mend.
-fn error(bucket: &Bucket<'_>, because: String, next: &str) -> Ruled {
-    let mut ruling = bucket.ruling(bucket.blocks().len(), Verdict::Incomparable, because, next);
-    ruling.outcome = Outcome::Error;
-    Ruled { ruling, settled: true }
+fn error(bucket: &Bucket<'_>, because: String, next: &str) -> Ruling {
+    let ruling = bucket.ruling(bucket.blocks().len(), Verdict::Incomparable, because, next);
+    Ruling {
+        outcome: Outcome::Error,
+        ..ruling
+    }
 }
 
 /// Whether a rule says how long a session is measured: it speaks of the base arm.

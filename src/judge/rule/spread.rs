@@ -1,6 +1,6 @@
 //! `spread`: how far the candidate's own runs may lie apart.
 
-use super::{Bucket, Kind, Ruled};
+use super::{Bucket, Kind};
 use crate::judge::summary;
 use crate::model::judgement::{Outcome, Ruling, Verdict};
 use crate::model::metric::Scale;
@@ -11,22 +11,30 @@ use crate::model::sample::Arm;
 pub const KIND: Kind = Kind {
     name: "spread",
     about: "the candidate's own runs: their range (largest minus smallest) over their median may be at most `max`",
+    settled,
     judge,
 };
 
 /// A range grows with the number of runs, so the number is fixed: six runs of the candidate.
 const BLOCKS: usize = 3;
 
-fn judge(bucket: &Bucket<'_>) -> Ruled {
-    let wanted = BLOCKS.min(bucket.plan.blocks.len());
-    let have = bucket.blocks().len();
-    if have < wanted || wanted == 0 {
+fn settled(bucket: &Bucket<'_>) -> bool {
+    let wanted = wanted(bucket);
+    wanted > 0 && bucket.blocks().len() >= wanted
+}
+
+fn wanted(bucket: &Bucket<'_>) -> usize {
+    BLOCKS.min(bucket.plan.blocks.len())
+}
+
+fn judge(bucket: &Bucket<'_>) -> Ruling {
+    let (wanted, have) = (wanted(bucket), bucket.blocks().len());
+    if !settled(bucket) {
         let why = bucket
             .ended_because()
             .unwrap_or_else(|| format!("{have} of {} are complete", number::count(wanted as u64, "block")));
         let because = format!("No answer on {}: {why}.", bucket.subject());
-        let ruling = bucket.ruling(have, Verdict::Inconclusive, because, bucket.next_when_open());
-        return Ruled { ruling, settled: false };
+        return bucket.ruling(have, Verdict::Inconclusive, because, bucket.next_when_open());
     }
     let mut ruling = bucket.ruling(wanted, Verdict::Incomparable, String::new(), "");
     match bound(bucket) {
@@ -40,7 +48,7 @@ fn judge(bucket: &Bucket<'_>) -> Ruled {
             ruling.next = "Declare with `max` how far the runs may lie apart, such as 5% or 0.5 ms.".to_owned();
         }
     }
-    Ruled { ruling, settled: true }
+    ruling
 }
 
 /// The declared bound on its scale, an absolute one in the metric's unit.

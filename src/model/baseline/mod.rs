@@ -3,8 +3,7 @@
 //! The text is kept as it was: what a person wrote into a file (comments, blank lines, the order of lines) survives every change that is
 //! made through this module byte for byte. See `docs/formats.md` for the text itself.
 
-pub mod fault;
-mod field;
+pub mod field;
 pub mod import;
 mod name;
 mod read;
@@ -16,7 +15,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use fault::Fault;
+pub use super::fault::Fault;
 pub use read::{parse, parse_bytes};
 pub use usage::{BaselineUse, STALE_AFTER_DAYS, Source};
 pub use write::Refused;

@@ -1,32 +1,12 @@
-//! What is wrong with a gate file, and where.
+//! Where the faults of a gate file are, and what was probably meant.
 
-use std::fmt;
-
+use crate::model::fault::Fault;
 use crate::model::text::plain_line;
 
 /// Longest message, in characters.
 const WHAT_MAX: usize = 1_000;
 /// How many faults are told at once.
 const SHOWN: usize = 20;
-
-/// One fault of a gate file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    /// The file as it was named.
-    pub file: String,
-    /// The line, from 1.
-    pub line: usize,
-    /// The column, from 1, in characters.
-    pub column: usize,
-    /// What was seen, what was expected, what to do next.
-    pub what: String,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.what)
-    }
-}
 
 /// The faults at these byte offsets, in order of position, each once; beyond twenty, a last one tells how many are not shown.
 pub(super) fn place(text: &str, file: &str, mut found: Vec<(usize, String)>) -> Vec<Fault> {

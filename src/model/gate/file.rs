@@ -2,8 +2,9 @@
 
 use toml::de::{DeTable, DeValue};
 
+use super::Fault;
 use super::declaration::{Declaration, DeclaredRule, Fixture, Series, Source};
-use super::fault::{Fault, place};
+use super::fault::place;
 use super::reading::{Reading, Table};
 use super::rules::{Names, rules};
 use super::series::Named;
@@ -107,6 +108,7 @@ fn document<'d>(entries: &'d DeTable<'d>, reading: &'d Reading<'d>, file: &str) 
     if source == Source::Run {
         arms::cross_check(&root, &arms, run.as_ref(), serve.as_ref(), &fixtures);
         check_measured(&named, &fixtures);
+        check_caches(&root, run.as_ref().is_some_and(|run| !run.caches.is_empty()), plan.warmup_runs);
         check_null_margin(&root, plan.null_margin_pct, &metrics, &rules);
     }
     let mut fixtures: Vec<Fixture> = fixtures.into_iter().map(|(_, fixture)| fixture).collect();
@@ -223,6 +225,19 @@ fn check_measured(named: &[Named<'_>], fixtures: &[(Table<'_>, Fixture)]) {
                 ),
             );
         }
+    }
+}
+
+/// Private caches are filled by the discarded processes: without one, the first measured process of each arm would fill them.
+fn check_caches(root: &Table<'_>, has_caches: bool, warmup_runs: u32) {
+    if has_caches && warmup_runs == 0 {
+        let plan = root.section("plan", "plan");
+        let at = plan.value("warmup_runs").map_or(plan.at, |value| value.span().start);
+        plan.fault(
+            at,
+            "warmup_runs",
+            "0, but discarded processes fill the caches of run.caches: give at least 1",
+        );
     }
 }
 

@@ -13,7 +13,7 @@ mod session;
 mod value;
 mod words;
 
-pub use fault::Fault;
+pub use super::fault::Fault;
 pub use file::{Known, parse};
 pub use paths::matches;
 

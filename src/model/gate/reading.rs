@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::fault::{Fault, instead, place, position};
+use super::Fault;
+use super::fault::{instead, place, position};
 use super::file::Known;
 use super::{keys, value};
 

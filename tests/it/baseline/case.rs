@@ -28,6 +28,7 @@ pub fn identity() -> Identity {
             branch: None,
             commit: "1a2b3c4".to_owned(),
             dirty: false,
+            tree: None,
         }),
         artifacts: vec![Artifact {
             role: "executable".to_owned(),
@@ -224,6 +225,7 @@ impl Maker {
                 commit: None,
                 why: "made up".to_owned(),
             },
+            head: None,
             attempt: 1,
             band: Vec::new(),
             waivers: Vec::new(),
@@ -231,6 +233,7 @@ impl Maker {
             baseline: self.baseline.clone(),
             unaffected: None,
             identical: false,
+            new_gate: false,
             changed_harness: Vec::new(),
             command: "gate perf --gate gates/x.toml".to_owned(),
         };

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use gate::model::baseline::{Baseline, SampleLine, parse};
+use gate::model::evidence::Ended;
 use gate::model::gate::Against;
 use gate::model::record::Record;
 use serde_json::Value;
@@ -194,7 +195,12 @@ fn what_may_not_become_a_baseline_is_refused() {
         ("replayed", spoilt(&|record| record.host.replayed = true)),
         (
             "did not come to its end",
-            spoilt(&|record| record.cancelled = Some("SIGINT".to_owned())),
+            spoilt(&|record| {
+                record.cancelled = Some("SIGINT".to_owned());
+                record.evidence.ended = Some(Ended::Cancelled {
+                    signal: "SIGINT".to_owned(),
+                });
+            }),
         ),
         ("rejected_null", maker(DAYS[0]).steady(100.0, 80.0)),
     ] {

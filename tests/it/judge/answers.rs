@@ -84,6 +84,12 @@ fn every_word_has_its_evidence() {
             Outcome::Error,
         ),
         (
+            "two builds of equal inputs that came out equal",
+            proved_equal(),
+            Verdict::IdenticalArtifact,
+            Outcome::Pass,
+        ),
+        (
             "a gain as claimed",
             session().promote().whole(noisy(-3.0, 0.3, 7)),
             Verdict::ImprovementShown,
@@ -118,6 +124,12 @@ fn every_word_has_its_evidence() {
         .filter(|word| !met.contains(word) && !OF_BASELINES.contains(word))
         .collect();
     assert!(never.is_empty(), "no case gives {never:?}");
+}
+
+fn proved_equal() -> Session {
+    let mut session = Session::new();
+    session.0.context.identical = true;
+    session
 }
 
 #[test]

@@ -3,11 +3,11 @@
 mod warnings;
 mod words;
 
-use super::{Bucket, Kind, Ruled, error, held_baseline};
+use super::{Bucket, Kind, error, held_baseline};
 use crate::judge::crossover::{self, Block, Bounds, Claim, Decision, Design, Replay, Stop};
 use crate::model::gate::Against;
 use crate::model::judgement::{Look, Ruling, Verdict};
-use crate::model::metric::{Better, Scale};
+use crate::model::metric::{Better, Metric, Scale};
 use crate::model::plan::Objective;
 
 /// Holds the base's level.
@@ -15,6 +15,7 @@ pub const KIND: Kind = Kind {
     name: "hold",
     about: "the candidate holds the base's level: a slowdown of the tolerance is caught (missed at most beta), false alarms are at most alpha where \
             nothing got slower",
+    settled,
     judge,
 };
 
@@ -28,7 +29,23 @@ struct Answer {
     smaller: bool,
 }
 
-fn judge(bucket: &Bucket<'_>) -> Ruled {
+fn settled(bucket: &Bucket<'_>) -> bool {
+    if bucket.rule.against == Against::Baseline {
+        return bucket.needs_no_more();
+    }
+    // What cannot be judged is not mended by more blocks.
+    let Ok(design) = bucket.design else { return true };
+    if margins(bucket).is_some() && bucket.blocks().len() < design.looks.first().copied().unwrap_or(0) {
+        return false;
+    }
+    let Some((bounds, blocks)) = responses(bucket) else { return true };
+    match bucket.plan.objective {
+        Objective::Gate => crossover::stop(design, bounds, &blocks).is_some(),
+        Objective::Promote => crossover::promote(design, bounds, &blocks).stop.is_some(),
+    }
+}
+
+fn judge(bucket: &Bucket<'_>) -> Ruling {
     if bucket.rule.against == Against::Baseline {
         return held_baseline::judge(bucket);
     }
@@ -74,10 +91,7 @@ fn judge(bucket: &Bucket<'_>) -> Ruled {
         ),
         None => words::undecided(bucket, design),
     };
-    Ruled {
-        ruling,
-        settled: answer.is_some(),
-    }
+    ruling
 }
 
 fn answer<D>(stop: Stop<D>, verdict: Verdict, smaller: bool) -> Answer {
@@ -90,10 +104,11 @@ fn answer<D>(stop: Stop<D>, verdict: Verdict, smaller: bool) -> Answer {
     }
 }
 
-/// The blocks in the engine's direction, and what is tested.
-fn responses(bucket: &Bucket<'_>) -> Option<(Bounds, Vec<Block>)> {
-    let metric = &bucket.metric;
-    let (scale, better) = (metric.scale, metric.better);
+/// The two effects that are told apart, in the engine's direction: null margin and tolerance.
+fn margins(bucket: &Bucket<'_>) -> Option<(f64, f64)> {
+    let Metric {
+        scale, better, tolerance, ..
+    } = bucket.metric;
     let size = |value: f64| if scale == Scale::Pct { value / 100.0 } else { value };
     let toward = match bucket.plan.objective {
         Objective::Gate => better,
@@ -101,15 +116,22 @@ fn responses(bucket: &Bucket<'_>) -> Option<(Bounds, Vec<Block>)> {
         Objective::Promote if better == Better::Higher => Better::Lower,
         Objective::Promote => Better::Higher,
     };
-    let m1 = crossover::margin(size(metric.tolerance), scale, toward)?;
-    let m0 = crossover::margin(size(bucket.plan.null_margin), scale, toward)?;
+    let margin = |value: f64| crossover::margin(size(value), scale, toward);
+    Some((margin(bucket.plan.null_margin)?, margin(tolerance)?))
+}
+
+/// The blocks in the engine's direction, and what is tested.
+fn responses(bucket: &Bucket<'_>) -> Option<(Bounds, Vec<Block>)> {
+    let metric = &bucket.metric;
+    let (scale, better) = (metric.scale, metric.better);
+    let (m0, m1) = margins(bucket)?;
     let points = bucket.points();
     let mut values = Vec::new();
     let mut blocks = Vec::new();
     for block in bucket.blocks() {
         let mut y = [0.0; 4];
         for (y, sample) in y.iter_mut().zip(&block.samples) {
-            let value = points * sample.values.get(&metric.name)?;
+            let value = points * sample.value(&metric.name)?;
             values.push(value);
             *y = crossover::worse(value, scale, better)?;
         }

@@ -66,8 +66,8 @@ fn outliers(bucket: &Bucket<'_>, arm: Arm, blocks: usize) -> Option<String> {
         .zip(&spread.flags)
         .filter(|(_, flagged)| **flagged)
         .filter_map(|(sample, _)| {
-            let value = sample.values.get(&bucket.metric.name)?;
-            Some(format!("sample {} ({} {unit})", sample.seq, figure(*value)))
+            let value = sample.value(&bucket.metric.name)?;
+            Some(format!("sample {} ({} {unit})", sample.seq, figure(value)))
         })
         .collect();
     if flagged.is_empty() {

@@ -5,13 +5,13 @@ use std::fmt;
 /// A place in a file with what is wrong there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The file, as the caller named it.
+    /// The file as it was named.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// The column in characters, from 1.
+    /// The column, from 1, in characters.
     pub column: usize,
-    /// What was seen, what was expected, what to do.
+    /// What was seen, what was expected, what to do next.
     pub what: String,
 }
 
