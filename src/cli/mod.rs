@@ -1,6 +1,7 @@
 //! Argument structs, whose documentation is the help, and composition. The only floor that prints.
 
 mod baseline;
+mod bisect;
 mod clean;
 mod completions;
 mod explain;
@@ -42,6 +43,7 @@ enum Command {
     Perf(Box<perf::Perf>),
     Noise(Box<noise::Noise>),
     Baseline(baseline::BaselineCommand),
+    Bisect(bisect::Bisect),
     Gates(gates::Gates),
     Init(init::Init),
     Ledger(ledger::Ledger),
@@ -63,6 +65,7 @@ pub fn main() -> u8 {
         Command::Perf(perf) => perf.run(),
         Command::Noise(noise) => noise.run(),
         Command::Baseline(baseline) => baseline.run(),
+        Command::Bisect(bisect) => bisect.run(),
         Command::Gates(gates) => gates.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),

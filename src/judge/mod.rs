@@ -18,6 +18,7 @@ pub mod ranks;
 pub mod reference;
 pub mod responses;
 pub mod rule;
+pub mod search;
 pub mod simulate;
 pub mod summary;
 

@@ -13,6 +13,7 @@ mod alone;
 mod artifacts;
 mod base;
 mod baseline;
+mod bisect;
 mod build;
 mod clean;
 mod declared;

@@ -7,9 +7,11 @@ mod gates;
 mod identity;
 mod inputs;
 mod making;
+pub mod pair;
 mod session;
 mod workspace;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -131,6 +133,9 @@ pub struct Perf {
     /// Set where equal arms are measured for their noise.
     #[arg(skip)]
     calibration: Option<calibration::Calibration>,
+    /// What the other command marks the records with.
+    #[arg(skip)]
+    labels: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -67,7 +67,10 @@ impl Workspace {
             .context("declared gates need a git repository: run in one, or compare two commands with --a and --b")?;
         let trees = Trees::open(state, &repository)?;
         let event = Event::of_this_job()?;
-        let chosen = choose(&repository, event.as_ref(), options.base.as_deref()).map_err(|error| format!("{error:#}"));
+        let chosen = match &options.revisions {
+            Some((a, b)) => Ok(Chosen::of_two(a, b)),
+            None => choose(&repository, event.as_ref(), options.base.as_deref()).map_err(|error| format!("{error:#}")),
+        };
         let (rules, rules_in_words) = rules(&repository, event.as_ref(), options.rules_from.as_deref())?;
         let objects = trees.claim(None)?;
         let (candidate, repository) = match &chosen {
