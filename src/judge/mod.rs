@@ -11,12 +11,14 @@ pub mod crossover;
 pub mod disposition;
 pub mod distribution;
 pub mod noise;
+pub mod paired;
 pub mod prediction;
 pub mod ranks;
 pub mod reference;
 pub mod rule;
 pub mod simulate;
 pub mod summary;
+pub mod unpaired;
 
 use serde_json::Value;
 

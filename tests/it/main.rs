@@ -18,6 +18,7 @@ mod clean;
 mod digest;
 mod engine;
 mod environment;
+mod eval;
 mod failures;
 mod floors;
 mod formats;

@@ -1,0 +1,3 @@
+//! Scores of a candidate against those of its base: the statistics, the rule, the files.
+
+mod paired;
