@@ -10,6 +10,7 @@ pub mod course;
 pub mod crossover;
 pub mod disposition;
 pub mod distribution;
+pub mod drop;
 pub mod noise;
 pub mod paired;
 pub mod prediction;

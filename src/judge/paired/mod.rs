@@ -3,9 +3,11 @@
 //! Answers of the same item under two models are alike far more often than answers of two items, so that only the items whose answer changed carry
 //! noise. [`Flips`] counts those; [`shown`] says what they prove about a margin.
 
+mod join;
 mod likelihood;
 mod tango;
 
+pub use join::{Withheld, join};
 pub use likelihood::{Document, Likelihood, Limited, against_limit};
 
 use schemars::JsonSchema;
