@@ -1,5 +1,7 @@
 //! What a benchmark harness says of a model: scores of tasks, groups of tasks, and which items were answered right.
 
+pub mod baseline;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 

@@ -4,6 +4,7 @@ mod comparable;
 mod drop;
 mod outcomes;
 mod paired;
+mod text;
 
 use gate::judge::drop::{Answer, Demand, Threshold, judge};
 use gate::model::eval::{Aim, Key, Results, Score};
