@@ -12,7 +12,9 @@ pub mod course;
 pub mod crossover;
 pub mod disposition;
 pub mod distribution;
+pub mod drop;
 pub mod noise;
+pub mod paired;
 pub mod prediction;
 pub mod ranks;
 pub mod reference;
@@ -21,6 +23,7 @@ pub mod rule;
 pub mod search;
 pub mod simulate;
 pub mod summary;
+pub mod unpaired;
 
 use serde_json::Value;
 

@@ -2,6 +2,7 @@
 
 pub mod baseline;
 pub mod duration;
+pub mod eval;
 pub mod evidence;
 pub mod fault;
 pub mod figure;

@@ -20,6 +20,7 @@ mod declared;
 mod digest;
 mod engine;
 mod environment;
+mod eval;
 mod failures;
 mod floors;
 mod formats;
