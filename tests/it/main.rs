@@ -22,6 +22,7 @@ mod failures;
 mod floors;
 mod formats;
 mod gate_file;
+mod gpu_metrics;
 mod judge;
 mod kill;
 mod ledger;
