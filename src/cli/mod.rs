@@ -5,6 +5,8 @@ mod clean;
 mod completions;
 mod explain;
 mod gates;
+mod host;
+mod identity;
 mod init;
 mod ledger;
 mod parse;
@@ -41,6 +43,8 @@ enum Command {
     Perf(Box<perf::Perf>),
     Baseline(baseline::BaselineCommand),
     Gates(gates::Gates),
+    Identity(identity::Identity),
+    Host(host::Host),
     Init(init::Init),
     Ledger(ledger::Ledger),
     Selftest(selftest::Selftest),
@@ -61,6 +65,8 @@ pub fn main() -> u8 {
         Command::Perf(perf) => perf.run(),
         Command::Baseline(baseline) => baseline.run(),
         Command::Gates(gates) => gates.run(),
+        Command::Identity(identity) => identity.run(),
+        Command::Host(host) => host.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Selftest(selftest) => selftest.run(),

@@ -23,6 +23,7 @@ mod floors;
 mod formats;
 mod gate_file;
 mod gpu_metrics;
+mod host;
 mod judge;
 mod kill;
 mod ledger;
