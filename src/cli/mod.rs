@@ -11,6 +11,7 @@ mod init;
 mod ledger;
 mod parse;
 mod perf;
+mod preflight;
 mod progress;
 mod schema;
 mod selftest;
@@ -44,6 +45,7 @@ enum Command {
     Baseline(baseline::BaselineCommand),
     Gates(gates::Gates),
     Identity(identity::Identity),
+    Preflight(preflight::Preflight),
     Host(host::Host),
     Init(init::Init),
     Ledger(ledger::Ledger),
@@ -66,6 +68,7 @@ pub fn main() -> u8 {
         Command::Baseline(baseline) => baseline.run(),
         Command::Gates(gates) => gates.run(),
         Command::Identity(identity) => identity.run(),
+        Command::Preflight(preflight) => preflight.run(),
         Command::Host(host) => host.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),

@@ -32,6 +32,7 @@ mod method;
 mod order;
 mod output;
 mod playground;
+mod preflight;
 mod process;
 mod project;
 mod readme;

@@ -3,6 +3,7 @@
 mod capture;
 mod cards;
 mod kernel_log;
+mod pci;
 mod reader;
 mod snapshot;
 mod source;

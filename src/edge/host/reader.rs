@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::Source;
-use super::{cards, kernel_log, topology, variables};
+use super::{cards, kernel_log, pci, topology, variables};
 use crate::model::host::machine::{Cpu, Driver, Kernel, Machine, Memory};
 use crate::model::host::seen::{Seen, Unseen};
 
@@ -29,6 +29,7 @@ const PROCESSORS_MAX: u32 = 1 << 16;
 /// Reads everything once.
 pub fn machine(source: &Source) -> Machine {
     let nodes = topology::nodes(source);
+    let cards = cards::all(source);
     let release = source.text("proc/sys/kernel/osrelease");
     Machine {
         replayed: !source.is_here(),
@@ -46,9 +47,11 @@ pub fn machine(source: &Source) -> Machine {
         processes: topology::processes(source),
         nodes,
         compute_device: source.is_there("dev/kfd") == Ok(true),
-        cards: cards::all(source),
+        bridges: if cards.len() > 1 { pci::bridges(source) } else { BTreeMap::new() },
+        cards,
         monitors: monitors(source),
         own_pid: if source.is_here() { std::process::id() } else { 0 },
+        job_since_s: None,
         container: container(source),
         env: variables::read(source),
     }

@@ -26,12 +26,16 @@ pub struct Machine {
     pub compute_device: bool,
     /// The devices that the GPU driver drives.
     pub cards: Vec<Card>,
+    /// PCI bridges by address, and whether each checks the source of transfers between devices; read where there are several cards.
+    pub bridges: BTreeMap<String, Seen<bool>>,
     /// Processes that hold a compute context, by number.
     pub processes: Seen<Vec<Process>>,
     /// Names of running programs that only watch GPUs, with their process numbers.
     pub monitors: Vec<(u32, String)>,
     /// The process that asks: what it holds is not foreign.
     pub own_pid: u32,
+    /// When the job began that this is a part of, in seconds after the kernel's start: messages since then are the job's own.
+    pub job_since_s: Option<f64>,
     /// What tells that this is a container; none outside of one.
     pub container: Option<String>,
     /// Variables that GPU runtimes read and that are set.

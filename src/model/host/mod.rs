@@ -4,6 +4,7 @@ pub mod card;
 pub mod difference;
 pub mod facts;
 pub mod machine;
+pub mod profile;
 pub mod seen;
 pub mod visible;
 
