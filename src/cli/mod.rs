@@ -6,11 +6,14 @@ mod clean;
 mod completions;
 mod explain;
 mod gates;
+mod host;
+mod identity;
 mod init;
 mod ledger;
 mod noise;
 mod parse;
 mod perf;
+mod preflight;
 mod progress;
 mod schema;
 mod selftest;
@@ -45,6 +48,9 @@ enum Command {
     Baseline(baseline::BaselineCommand),
     Bisect(bisect::Bisect),
     Gates(gates::Gates),
+    Identity(identity::Identity),
+    Preflight(preflight::Preflight),
+    Host(host::Host),
     Init(init::Init),
     Ledger(ledger::Ledger),
     Selftest(selftest::Selftest),
@@ -67,6 +73,9 @@ pub fn main() -> u8 {
         Command::Baseline(baseline) => baseline.run(),
         Command::Bisect(bisect) => bisect.run(),
         Command::Gates(gates) => gates.run(),
+        Command::Identity(identity) => identity.run(),
+        Command::Preflight(preflight) => preflight.run(),
+        Command::Host(host) => host.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Selftest(selftest) => selftest.run(),

@@ -1,4 +1,12 @@
-//! The machine's fitness as its checks found it.
+//! The machine: what its files say, and how fit its checks found it.
+
+pub mod card;
+pub mod difference;
+pub mod facts;
+pub mod machine;
+pub mod profile;
+pub mod seen;
+pub mod visible;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
