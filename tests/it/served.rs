@@ -7,6 +7,8 @@ use std::time::Duration;
 use gate::edge::endpoint::{answers, free_port};
 use gate::edge::process::{Exit, Launch, become_subreaper, run_served};
 
+use crate::alone::alone;
+
 const SERVER: &str = "import http.server,sys\nprint('hello from the server',flush=True)\nhttp.server.HTTPServer(('127.0.0.1',int(sys.argv[1])),type('H',(http.server.BaseHTTPRequestHandler,),{'do_GET':lambda s:(s.send_response(200),s.end_headers(),s.wfile.write(b'ok'))})).serve_forever()\n";
 const CLIENT: &str = "import sys,urllib.request\nprint(urllib.request.urlopen('http://127.0.0.1:'+sys.argv[1]).read().decode())\n";
 
@@ -34,6 +36,9 @@ fn words(words: &[&str]) -> Vec<OsString> {
 
 #[test]
 fn a_client_meets_a_ready_server_and_both_are_gone_afterwards() {
+    if !alone("served::a_client_meets_a_ready_server_and_both_are_gone_afterwards") {
+        return;
+    }
     let python = python().expect("python3 is installed by scripts/test");
     become_subreaper().unwrap();
     let port = free_port().unwrap().to_string();
@@ -59,6 +64,9 @@ fn a_client_meets_a_ready_server_and_both_are_gone_afterwards() {
 
 #[test]
 fn a_server_that_ends_or_never_answers_says_so() {
+    if !alone("served::a_server_that_ends_or_never_answers_says_so") {
+        return;
+    }
     let shell = Path::new("/bin/sh");
     let never = words(&["-c", "echo starting; exec sleep 600"]);
     let dies = words(&["-c", "echo no model >&2; exit 3"]);
