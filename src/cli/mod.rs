@@ -7,6 +7,7 @@ mod explain;
 mod gates;
 mod init;
 mod ledger;
+mod noise;
 mod parse;
 mod perf;
 mod progress;
@@ -39,6 +40,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Perf(Box<perf::Perf>),
+    Noise(Box<noise::Noise>),
     Baseline(baseline::BaselineCommand),
     Gates(gates::Gates),
     Init(init::Init),
@@ -59,6 +61,7 @@ pub fn main() -> u8 {
     };
     let code = match arguments.command {
         Command::Perf(perf) => perf.run(),
+        Command::Noise(noise) => noise.run(),
         Command::Baseline(baseline) => baseline.run(),
         Command::Gates(gates) => gates.run(),
         Command::Init(init) => init.run(),

@@ -1,6 +1,7 @@
 //! Values of options, each refused with one sentence that says what to write instead.
 
 use crate::model::plan::ERROR_RATE;
+use crate::model::relabel::BECAUSE_MAX;
 use crate::model::variable;
 
 pub use crate::model::duration::{parse as duration, parse_or_zero as duration_or_zero};
@@ -30,6 +31,16 @@ pub fn variable(text: &str) -> Result<(String, String), String> {
 pub fn variable_name(name: &str) -> Result<String, String> {
     variable::check_name(name)?;
     Ok(name.to_owned())
+}
+
+/// Why a person does something, on one line.
+pub fn reason(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    match text.chars().count() {
+        0 => Err("a reason is needed".to_owned()),
+        1..=BECAUSE_MAX => Ok(text.to_owned()),
+        _ => Err(format!("at most {BECAUSE_MAX} characters are kept")),
+    }
 }
 
 /// The words of a command line, split as a shell splits them, without a shell.

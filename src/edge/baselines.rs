@@ -94,34 +94,34 @@ pub fn hold(baseline: &Path) -> Result<Held> {
     Ok(Held(file))
 }
 
-/// Writes a baseline, and the evidence of its new lines before it: both or neither.
+/// Writes a baseline, and the evidence of its new lines before it: all or nothing.
 ///
 /// # Errors
-/// When one cannot be written, or the evidence is there with other contents; both files are then as they were.
-pub fn write(held: &Held, baseline: &Path, text: &str, evidence: Option<(&Path, &str)>) -> Result<()> {
-    let mut made = None;
-    if let Some((path, record)) = evidence {
-        match read_evidence(path)? {
-            Some(there) if there == record.as_bytes() => {}
-            Some(_) => bail!("{}: is there already, with other contents", path.display()),
-            None => {
-                let folder = folder_of(path);
-                fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-                files::write(path, record.as_bytes())?;
-                files::sync_folder(folder)?;
-                made = Some(path);
-            }
-        }
-    }
-    let written = files::write(baseline, text.as_bytes());
-    if written.is_err()
-        && let Some(path) = made
-    {
+/// When one cannot be written, or evidence is there with other contents; every file is then as it was.
+pub fn write(held: &Held, baseline: &Path, text: &str, evidence: &[(PathBuf, String)]) -> Result<()> {
+    let mut made = Vec::new();
+    let proved = evidence.iter().try_for_each(|(path, record)| prove(path, record, &mut made));
+    let written = proved.and_then(|()| files::write(baseline, text.as_bytes()));
+    if written.is_err() {
         // Evidence without a line is no baseline; the first error is the one to tell.
-        let _removed = fs::remove_file(path);
+        made.iter().for_each(|path| drop(fs::remove_file(path)));
     }
     written?;
     held.0.sync_all().context("cannot sync the folder of the baseline")
+}
+
+/// Writes one evidence file, unless it is there.
+fn prove<'a>(path: &'a Path, record: &str, made: &mut Vec<&'a Path>) -> Result<()> {
+    match read_evidence(path)? {
+        Some(there) if there == record.as_bytes() => return Ok(()),
+        Some(_) => bail!("{}: is there already, with other contents", path.display()),
+        None => {}
+    }
+    let folder = folder_of(path);
+    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    files::write(path, record.as_bytes())?;
+    made.push(path);
+    files::sync_folder(folder)
 }
 
 /// The folder that a path is in.

@@ -1,5 +1,6 @@
 //! The ledger: an append-only file of sealed records, each chained to the one before it.
 
+use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use serde_json::Value;
 
 use super::files;
 use crate::model::record::{Record, VERSION};
+use crate::model::relabel::{self, Relabel};
 
 /// Longest record that is read, in bytes.
 const LINE_MAX_BYTES: u64 = 256 << 20;
@@ -35,6 +37,19 @@ impl Line {
     /// The seal that the line carries.
     pub fn seal(&self) -> Option<&str> {
         self.value["seal"].as_str()
+    }
+
+    /// Whether it relabels a record instead of being one.
+    pub fn is_relabel(&self) -> bool {
+        self.value["kind"] == relabel::KIND
+    }
+
+    /// The relabel.
+    ///
+    /// # Errors
+    /// When the line is none that this version reads.
+    pub fn relabel(&self) -> Result<Relabel> {
+        serde_json::from_value(self.value.clone()).with_context(|| format!("line {}: not a relabel", self.number))
     }
 
     /// The record.
@@ -66,11 +81,29 @@ pub fn check(path: &Path) -> Result<()> {
 /// # Errors
 /// As [`check`]; the ledger is then as it was.
 pub fn append(path: &Path, record: Record) -> Result<Record> {
+    add(path, |prev| {
+        let record = record.sealed(prev)?;
+        Ok((record.line()?, record))
+    })
+}
+
+/// Seals a relabel onto the end of the ledger and syncs it; gives it as it stands there.
+///
+/// # Errors
+/// As [`check`]; the ledger is then as it was.
+pub fn relabel(path: &Path, relabel: Relabel) -> Result<Relabel> {
+    add(path, |prev| {
+        let relabel = relabel.sealed(prev)?;
+        Ok((relabel.line()?, relabel))
+    })
+}
+
+/// Adds a line that is sealed with the seal of the one before it.
+fn add<T>(path: &Path, sealed: impl FnOnce(Option<String>) -> serde_json::Result<(String, T)>) -> Result<T> {
     let mut file = open(path)?;
     file.lock().with_context(|| format!("cannot lock the ledger {}", path.display()))?;
     let prev = last_seal(&mut file, path)?;
-    let record = record.sealed(prev)?;
-    let mut text = record.line()?;
+    let (mut text, line) = sealed(prev)?;
     text.push('\n');
     let whole_bytes = file.metadata()?.len();
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
@@ -78,7 +111,18 @@ pub fn append(path: &Path, record: Record) -> Result<Record> {
         drop(file.set_len(whole_bytes));
         return Err(error).with_context(|| format!("cannot write the ledger {}", path.display()));
     }
-    Ok(record)
+    Ok(line)
+}
+
+/// What relabelled records count for, by their seals; the last relabel of a record counts.
+///
+/// # Errors
+/// When a line is a relabel that this version does not read.
+pub fn relabels(lines: &[Line]) -> Result<HashMap<String, Relabel>> {
+    let relabels = lines.iter().filter(|line| line.is_relabel());
+    relabels
+        .map(|line| line.relabel().map(|relabel| (relabel.of.clone(), relabel)))
+        .collect()
 }
 
 fn open(path: &Path) -> Result<File> {

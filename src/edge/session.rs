@@ -46,6 +46,9 @@ pub struct Header {
     pub host: Host,
     /// What surrounds it.
     pub context: Context,
+    /// What the record will be labelled with.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
     /// The ledger that the record will be appended to: an absolute path.
     pub ledger: PathBuf,
 }
@@ -298,7 +301,9 @@ pub fn unfinished(folder: &Path, same: impl Fn(&Header) -> bool) -> Option<Strin
         let mut first = Vec::new();
         let read = BufReader::new(&file).take(FIRST_LINE_MAX_BYTES).read_until(b'\n', &mut first);
         let header = read.ok().and_then(|_| serde_json::from_slice(&first).ok());
-        matches!(header, Some(Line::Session(header)) if same(&header)) && !is_finished(&file).unwrap_or(false)
+        // What is labelled is one of several, and nobody goes on with one of them.
+        let wanted = matches!(header, Some(Line::Session(header)) if header.labels.is_empty() && same(&header));
+        wanted && !is_finished(&file).unwrap_or(false)
     })
 }
 

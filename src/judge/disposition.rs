@@ -3,13 +3,19 @@
 use std::collections::HashSet;
 
 use super::Case;
+use super::band::Bands;
 use crate::model::gate::Against;
-use crate::model::judgement::{Disposition, Outcome, Ruling, Verdict};
+use crate::model::judgement::{Disposition, Outcome, Range, Ruling, Verdict};
+use crate::model::metric::Scale;
+use crate::model::number::size;
 use crate::model::plan::Objective;
 use crate::model::sample::Cell;
+use crate::model::text::plain_line;
 
 /// The disposition with the facts that decided it.
-pub fn of(case: &Case<'_>, verdicts: &[Ruling]) -> (Disposition, Vec<String>) {
+///
+/// Historical is what a person says of a sealed record (see [`crate::model::relabel`]), so it is none of these.
+pub fn of(case: &Case<'_>, verdicts: &[Ruling], bands: &Bands<'_>) -> (Disposition, Vec<String>) {
     let rejected = rejected(case, verdicts);
     let exploratory = exploratory(case, verdicts);
     if !exploratory.is_empty() {
@@ -20,9 +26,41 @@ pub fn of(case: &Case<'_>, verdicts: &[Ruling]) -> (Disposition, Vec<String>) {
     }
     let mut facts = vec!["the identity is complete, the samples are raw, and the rule was declared before them".to_owned()];
     if case.plan.objective == Objective::Promote {
-        facts.push("a promotion also needs an accepted noise band, proof of the intended path and linked correctness evidence".to_owned());
+        facts.push(format!("no promotion candidate: it lacks {}", lacking(verdicts, bands).join("; ")));
     }
     (Disposition::Measured, facts)
+}
+
+/// What keeps a shown gain from being a promotion candidate. No record can hold the last two yet.
+fn lacking(verdicts: &[Ruling], bands: &Bands<'_>) -> Vec<String> {
+    let claims = verdicts.iter().filter(|ruling| ruling.required && ruling.against == Against::Base);
+    let mut lacks: Vec<String> = claims.filter_map(|ruling| short_of_band(ruling, bands)).collect();
+    lacks.push("proof that the intended path was active".to_owned());
+    lacks.push("linked evidence that the output is correct".to_owned());
+    lacks
+}
+
+/// Why a bucket's gain does not stand out of its accepted noise: there is none, or one run of that noise moves as far.
+fn short_of_band(ruling: &Ruling, bands: &Bands<'_>) -> Option<String> {
+    let metric = plain_line(&ruling.metric, 100);
+    let Some(band) = bands.find(&ruling.cell.fixture, &ruling.metric) else {
+        return Some(format!(
+            "an accepted noise band of {metric} under this identity (`gate noise --accept` makes one)"
+        ));
+    };
+    let moved = |(base, candidate): (Range, Range)| 100.0 * (candidate.median / base.median - 1.0).abs();
+    let gain_pct = match ruling.scale {
+        Scale::Pct => ruling.estimate,
+        // A band is in percent.
+        Scale::Pp | Scale::Abs => ruling.base.zip(ruling.candidate).map(moved).filter(|_| ruling.estimate > Some(0.0)),
+    };
+    let beyond = gain_pct.is_some_and(|gain_pct| gain_pct > band.high);
+    (!beyond).then(|| {
+        format!(
+            "a gain on {metric} beyond the accepted noise band: a run varies by up to {}",
+            size(band.high, Scale::Pct, "")
+        )
+    })
 }
 
 fn exploratory(case: &Case<'_>, verdicts: &[Ruling]) -> Vec<String> {

@@ -5,6 +5,8 @@
 //! session asks here, and `gate ledger verify` asks here again years later.
 
 pub mod acceptance;
+pub mod band;
+pub mod calibration;
 pub mod character;
 pub mod course;
 pub mod crossover;
@@ -14,12 +16,14 @@ pub mod noise;
 pub mod prediction;
 pub mod ranks;
 pub mod reference;
+pub mod responses;
 pub mod rule;
 pub mod simulate;
 pub mod summary;
 
 use serde_json::Value;
 
+use band::Bands;
 use course::{Course, covers};
 use crossover::Design;
 use reference::Reference;
@@ -84,10 +88,11 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     }
     let (courses, design) = (courses(case), looks(case.gate, case.plan));
     let reference = Reference::of(case);
-    let buckets: Vec<Bucket<'_>> = buckets(case, &courses, design.as_ref(), reference.as_ref()).collect();
+    let bands = Bands::of(case);
+    let buckets: Vec<Bucket<'_>> = buckets(case, &courses, design.as_ref(), reference.as_ref(), Some(&bands)).collect();
     let verdicts: Vec<Ruling> = buckets.iter().map(rule::judge).collect();
 
-    let (disposition, disposition_because) = disposition::of(case, &verdicts);
+    let (disposition, disposition_because) = disposition::of(case, &verdicts, &bands);
     Judgement {
         engine: ENGINE,
         outcome: outcome(case, &verdicts),
@@ -107,7 +112,7 @@ pub fn step(case: &Case<'_>, design: Result<&Design, &String>) -> Step {
         return Step::Stop;
     }
     let courses = courses(case);
-    let buckets: Vec<Bucket<'_>> = buckets(case, &courses, design, None).collect();
+    let buckets: Vec<Bucket<'_>> = buckets(case, &courses, design, None, None).collect();
     next(case, &courses, &buckets)
 }
 
@@ -123,8 +128,10 @@ fn buckets<'a>(
     courses: &'a [Course<'a>],
     design: Result<&'a Design, &'a String>,
     reference: Option<&'a Reference<'a>>,
+    bands: Option<&'a Bands<'a>>,
 ) -> impl Iterator<Item = Bucket<'a>> {
     let bucket = move |(rule, metric, course): (&'a Rule, &'a Metric, &'a Course<'a>)| {
+        let band = bands.and_then(|bands| bands.find(&course.cell.fixture, &metric.name));
         let (metric, unsuited) = rule::suited(rule, metric);
         Bucket {
             rule,
@@ -140,12 +147,12 @@ fn buckets<'a>(
             driven: driven(case, course.cell),
             command: &case.context.command,
             identical: case.context.identical,
+            band,
         }
     };
-    let course = |cell: &Cell| courses.iter().find(|course| course.cell == cell);
     let asked = questions(case.gate, case.plan).into_iter();
     asked
-        .filter_map(move |(rule, metric, cell)| Some((rule, metric, course(cell)?)))
+        .filter_map(|(rule, metric, cell)| Some((rule, metric, courses.get(cell)?)))
         .map(bucket)
 }
 
@@ -162,13 +169,17 @@ fn unaffected(why: &str) -> Judgement {
     }
 }
 
-/// Every question that a gate asks: a rule, a metric it covers, a cell it covers. Without a base arm nothing is asked against it.
-fn questions<'a>(gate: &'a Gate, plan: &'a Plan) -> Vec<(&'a Rule, &'a Metric, &'a Cell)> {
+/// Every question that a gate asks: a rule, a metric it covers, the place of a cell it covers. Without a base arm nothing is asked against it.
+fn questions<'a>(gate: &'a Gate, plan: &Plan) -> Vec<(&'a Rule, &'a Metric, usize)> {
     let mut all = Vec::new();
     for rule in &gate.rules {
         for metric in &gate.metrics {
-            let asked = plan.cells.iter().filter(|cell| asks(gate, plan, rule, metric, cell));
-            all.extend(asked.map(|cell| (rule, metric, cell)));
+            let asked = plan
+                .cells
+                .iter()
+                .enumerate()
+                .filter(|(_, cell)| asks(gate, plan, rule, metric, cell));
+            all.extend(asked.map(|(cell, _)| (rule, metric, cell)));
         }
     }
     all
@@ -199,7 +210,7 @@ fn driven(case: &Case<'_>, cell: &Cell) -> bool {
 /// # Errors
 /// Why the plan cannot be judged.
 pub fn looks(gate: &Gate, plan: &Plan) -> Result<Design, String> {
-    let tests = |(rule, ..): &(&Rule, &Metric, &Cell)| rule.kind == "hold" && rule::drives(rule);
+    let tests = |(rule, ..): &(&Rule, &Metric, usize)| rule.kind == "hold" && rule::drives(rule);
     let alpha = match plan.objective {
         Objective::Gate => plan.alpha / questions(gate, plan).iter().filter(|asked| tests(asked)).count().max(1) as f64,
         Objective::Promote => plan.alpha,

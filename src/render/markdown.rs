@@ -53,7 +53,7 @@ fn line(cells: [String; 8]) -> String {
 const JOINER: &str = "&#8288;";
 
 /// Foreign text as inert text: no control characters, no markup, no link, no mention, no reference.
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::new();
     for character in plain_line(text, LINE_MAX).chars() {
         let after = |word: &str| {

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use gate::model::baseline::{FILE_MAX_BYTES, LINE_MAX_BYTES, parse};
 use gate::model::record::{Record, canonical, digest};
+use gate::model::relabel::Relabel;
 use serde_json::Value;
 
 use crate::readme::table;
@@ -26,6 +28,8 @@ fn every_field_is_named() {
     let schema = serde_json::to_value(schemars::schema_for!(Record)).unwrap();
     compare(&schema, "| field | what it holds |");
     compare(&schema["$defs"]["Sample"], "| field of a sample | what it holds |");
+    let relabel = serde_json::to_value(schemars::schema_for!(Relabel)).unwrap();
+    compare(&relabel, "| field of a relabel | what it holds |");
 }
 
 #[test]
@@ -38,4 +42,21 @@ fn the_example_is_canonical() {
     assert_eq!(digest(example.as_bytes()), says);
     let shuffled = r#"{ "b": {"\u00fc": "\u000a", "c": null}, "a": [1, 2.0, 1e-1] }"#;
     assert_eq!(canonical(&serde_json::from_str(shuffled).unwrap()), example, "one canonical form");
+}
+
+#[test]
+fn the_baseline_is_read_and_written_as_it_stands() {
+    let text = formats();
+    let block = text.split("```text\n").find(|block| block.starts_with("gate-baseline")).unwrap();
+    let example = block.split("```").next().unwrap();
+    let baseline = parse(example, "baselines/cpu-x86_64.txt").unwrap();
+    assert_eq!((baseline.samples().count(), baseline.bands().count()), (2, 1));
+    assert_eq!(baseline.write(), example);
+    let mut again = baseline.clone();
+    for band in baseline.bands() {
+        again.replace_band(band.clone()).unwrap();
+    }
+    assert_eq!(again.write(), example, "a band is written as the page shows it");
+    let says = format!("a line over {} KiB, a file over {} MiB", LINE_MAX_BYTES >> 10, FILE_MAX_BYTES >> 20);
+    assert!(text.contains(&says), "docs/formats.md should say: {says}");
 }

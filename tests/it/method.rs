@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use gate::judge::crossover::{Block, Bounds, Decision, Design, Estimate, Pairs, decide, floor_log, margin, mde, worse};
-use gate::judge::noise::CARRIED;
+use gate::judge::noise::{CARRIED, SessionNoise, alarm, pool};
+use gate::judge::prediction::predict;
 use gate::judge::ranks::survival_of_equal;
 use gate::judge::simulate::{claimed_engine, simulate};
 use gate::model::metric::{Better, Scale};
@@ -24,6 +25,9 @@ const RATES: &str = "| noise | false alarms | caught at +2 % | caught at +3 % | 
 const SEEN: &str = "| noise of a run | 2 blocks | 3 blocks | 5 blocks | 14 blocks | 28 blocks |";
 const PLANNED: &str = "| `--max-blocks` | processes at most | noise / tolerance at most | tolerance at a noise of 1 % |";
 const RETRIES: &str = "| tries | slips through, at most | simulated, sd 1 % |";
+
+const SESSIONS: &str = "| accepted sessions | worse beyond chance from |";
+const KNOWN: &str = "| sessions of 5 blocks | degrees of freedom | 95 % interval | planned with |";
 
 const ALPHA: f64 = 0.01;
 const BETA: f64 = 0.05;
@@ -53,7 +57,7 @@ fn no_table_is_left_out() {
     let text = method();
     let lines: Vec<&str> = text.lines().collect();
     let heads = lines.windows(2).filter(|pair| pair[1].starts_with("|---")).map(|pair| pair[0]);
-    let known = [ORDERS, ANSWERS, LOOKS, RATES, SEEN, PLANNED, RETRIES];
+    let known = [ORDERS, ANSWERS, LOOKS, RATES, SEEN, PLANNED, RETRIES, SESSIONS, KNOWN];
     assert_eq!(
         heads.collect::<BTreeSet<_>>(),
         known.into_iter().collect(),
@@ -305,4 +309,68 @@ fn relative_differences_are_logarithms() {
         claimed_engine().unwrap().0,
         "and of the default plan"
     );
+}
+
+/// Session medians on the logarithmic scale around 0 with a standard deviation of 1 %.
+fn sessions_varying(count: usize) -> Vec<f64> {
+    let pairs = count / 2;
+    let half = if count.is_multiple_of(2) {
+        0.01 * ((count - 1) as f64 / count as f64).sqrt()
+    } else {
+        0.01
+    };
+    let ends = (0..2 * pairs).map(|at| if at % 2 == 0 { half } else { -half });
+    ends.chain((!count.is_multiple_of(2)).then_some(0.0)).collect()
+}
+
+#[test]
+fn sessions_predict_sessions() {
+    let rows: Vec<Vec<String>> = [2, 3, 5, 8, 12, 20]
+        .map(|count| {
+            let found = predict(&sessions_varying(count), 0.0, ALPHA).unwrap();
+            assert!((found.sd - 0.01).abs() < 1e-12 && found.mean.abs() < 1e-12, "{found:?}");
+            vec![count.to_string(), format!("{:.2} %", pct(found.limit))]
+        })
+        .to_vec();
+    is(SESSIONS, &rows);
+    let response = |ms: f64| worse(ms, Scale::Pct, Better::Lower).unwrap();
+    let found = predict(&[100.0, 101.0, 99.0].map(response), response(106.0), ALPHA).unwrap();
+    let still = predict(&[0.0, 0.01, 0.02], 0.0, ALPHA).unwrap();
+    let limit_t = (still.limit - still.mean) / (still.sd * (1.0 + 1.0 / 3.0_f64).sqrt());
+    says(&format!(
+        "the mean is {:.2} ms, the standard deviation {:.2} %, and t = {:.2} where {limit_t:.2} is the limit, which stands at {:.1} ms",
+        found.mean.exp(),
+        100.0 * found.sd,
+        found.t.unwrap(),
+        found.limit.exp()
+    ));
+    assert!(!found.exceeds, "the page says that it passes");
+}
+
+#[test]
+fn noise_is_known_as_well_as_it_says() {
+    // Five blocks have 8 degrees of freedom; a run of 1 % is a pair difference of √2 %.
+    let session = |times: f64| SessionNoise {
+        sp: times * 0.01 * std::f64::consts::SQRT_2,
+        df: 8,
+    };
+    let band = |sessions: usize| pool(&vec![session(1.0); sessions]).unwrap();
+    let of_run = |sp: f64| format!("{:.2} %", 100.0 * sp / std::f64::consts::SQRT_2);
+    let rows: Vec<Vec<String>> = [1, 2, 4, 8]
+        .map(|sessions| {
+            let band = band(sessions);
+            let [low, high] = band.sp_ci95.map(of_run);
+            let planned = of_run(band.sp_upper80);
+            vec![sessions.to_string(), band.nu.to_string(), format!("{low} to {high}"), planned]
+        })
+        .to_vec();
+    is(KNOWN, &rows);
+    let noisier = |times: f64| alarm(session(times), &band(4)).unwrap().noisier;
+    let least = (10..100)
+        .map(|tenths| f64::from(tenths) / 10.0)
+        .find(|times| noisier(*times))
+        .unwrap();
+    says(&format!(
+        "Five blocks against a band of four sessions must vary {least} times as much for that"
+    ));
 }

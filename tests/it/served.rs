@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::alone::alone;
 use gate::edge::endpoint::{answers, free_port};
 use gate::edge::process::{Exit, Launch, become_subreaper, run_served};
 

@@ -82,6 +82,7 @@ impl Accept {
             say(&format!("gate: violation: {why}"));
             return Ok(exit::VIOLATION.code);
         }
+        self.refuse_relabelled(&record)?;
         self.accept(&record, &(canonical(&value) + "\n"))
     }
 
@@ -108,8 +109,8 @@ impl Accept {
         }
         let date = record.at.get(..10).unwrap_or_default();
         let proof = evidence_path(&path, &arch, date, short(&record.seal));
-        baselines::write(&held, &path, &baseline.write(), Some((&proof, evidence)))?;
         told.push_str(&format!("commit both: {} and {}\n", path.display(), proof.display()));
+        baselines::write(&held, &path, &baseline.write(), &[(proof, evidence.to_owned())])?;
         answer(&told)?;
         Ok(exit::PASS.code)
     }
@@ -151,6 +152,27 @@ impl Accept {
         Ok(told)
     }
 
+    /// What the ledger says of a record since it was sealed counts, wherever the record comes from.
+    fn refuse_relabelled(&self, record: &Record) -> Result<()> {
+        let ledger = self.ledger()?;
+        if !files::is_regular(&ledger) {
+            return Ok(());
+        }
+        match ledger::relabels(&ledger::read(&ledger)?)?.get(&record.seal) {
+            None => Ok(()),
+            Some(relabel) => bail!(
+                "record {} is not accepted: it is {}, {}",
+                short(&record.seal),
+                relabel.disposition,
+                relabel.why()
+            ),
+        }
+    }
+
+    fn ledger(&self) -> Result<PathBuf> {
+        Ok(ledger::path(self.ledger.as_deref(), &project()?.join(".gate")))
+    }
+
     /// The record's JSON: from a file, else from the ledger.
     fn find(&self) -> Result<Value> {
         let path = Path::new(&self.record);
@@ -162,8 +184,7 @@ impl Accept {
             };
             serde_json::from_str(line).with_context(|| format!("{}: not JSON", path.display()))?
         } else {
-            let ledger = ledger::path(self.ledger.as_deref(), &project()?.join(".gate"));
-            let lines = ledger::read(&ledger)?;
+            let lines = ledger::read(&self.ledger()?)?;
             crate::cli::ledger::find(&lines, &self.record)?.value.clone()
         };
         match value["version"].as_u64() {

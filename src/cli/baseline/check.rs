@@ -10,6 +10,7 @@ use crate::cli::answer;
 use crate::edge::baselines;
 use crate::exit;
 use crate::judge::acceptance::agrees;
+use crate::judge::band;
 use crate::model::baseline::{BandLine, Baseline, SampleLine};
 use crate::model::record::{Record, VERSION, seal};
 use crate::model::text::plain_line;
@@ -36,7 +37,7 @@ pub fn check(files: &[PathBuf]) -> Result<u8> {
         }
         for line in baseline.bands() {
             let what = format!("band of {} of {}", plain_line(&line.metric, 100), shown(&line.fixture));
-            tell(what, band(path, &baseline, line)?);
+            tell(what, proved_band(path, &baseline, line)?);
         }
         lines += proved + historical;
         out.push_str(&format!(
@@ -66,12 +67,21 @@ fn sample(path: &Path, baseline: &Baseline, line: &SampleLine, record: &str) -> 
     }))
 }
 
-fn band(path: &Path, baseline: &Baseline, line: &BandLine) -> Result<Result<(), String>> {
+fn proved_band(path: &Path, baseline: &Baseline, line: &BandLine) -> Result<Result<(), String>> {
     let folder = baselines::folder_of(path).join("evidence").join(&baseline.arch);
-    match baselines::evidence_of(&folder, &line.record)? {
-        Some(evidence) => Ok(sound(&evidence, &line.record)?.map(drop)),
-        None => Ok(Err(format!("no evidence of record {} in {}", line.record, folder.display()))),
+    let mut records = Vec::new();
+    let named = band::others(line).into_iter().rev().chain([line.record.as_str()]);
+    for record in named {
+        let found = match baselines::evidence_of(&folder, record)? {
+            Some(evidence) => sound(&evidence, record)?,
+            None => Err(format!("no evidence of record {record} in {}", folder.display())),
+        };
+        match found {
+            Ok(found) => records.push(found),
+            Err(why) => return Ok(Err(why)),
+        }
     }
+    Ok(band::agrees(line, &baseline.arch, &records))
 }
 
 /// The record in an evidence file, its seal and its judgement verified.

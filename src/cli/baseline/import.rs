@@ -66,7 +66,7 @@ impl Import {
         }
         let count = lines.len();
         let merged = merge(&baseline, lines).map_err(|why| anyhow!(why))?;
-        baselines::write(&held, &path, &merged.write(), None)?;
+        baselines::write(&held, &path, &merged.write(), &[])?;
         answer(&format!("imported {count} historical lines into {}\n", path.display()))?;
         Ok(exit::PASS.code)
     }

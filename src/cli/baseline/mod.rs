@@ -1,6 +1,7 @@
-//! `gate baseline`: the committed memory across sessions. Only `accept` and `import` write it.
+//! `gate baseline`: the committed memory across sessions. Only `accept`, `import` and `gate noise --accept` write it.
 
 mod accept;
+pub mod band;
 mod check;
 mod import;
 mod show;

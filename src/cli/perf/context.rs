@@ -9,8 +9,9 @@ use serde_json::json;
 use super::declare::{cap_at, shell_line};
 use super::gates::Runner;
 use super::workspace::Declared;
+use crate::cli::say;
 use crate::edge::{clock, device, files};
-use crate::model::baseline::{self, BaselineUse, FILE_MAX_BYTES, parse_bytes};
+use crate::model::baseline::{self, BandLine, Baseline, BaselineUse, FILE_MAX_BYTES, parse_bytes};
 use crate::model::gate::declaration::{ArmKeys, Fixture, PlanKeys, Run};
 use crate::model::gate::{Against, Gate, Rule, matches};
 use crate::model::identity::Facts;
@@ -112,51 +113,65 @@ impl Runner<'_> {
                 "this change touches baselines or prompts, and those of the {words} are used: {paths}"
             ));
         }
+        let (baseline, band) = self.baseline(gate, plan)?;
+        let calibrated = self.options.calibration.as_ref().map(|calibration| calibration.command.clone());
         Ok(Context {
             base,
             head: self.workspace.answers_for.clone(),
             attempt: 1,
-            band: Vec::new(),
+            band,
             waivers: Vec::new(),
             banners,
-            baseline: self.baseline(gate, plan)?,
+            baseline,
             unaffected: None,
             identical: false,
             new_gate: declared.is_new,
             changed_harness,
-            command: self.command(declared),
+            command: calibrated.unwrap_or_else(|| self.command(declared)),
         })
     }
 
-    /// What the gate needs of the baseline; none where no rule speaks of one and none was named.
-    fn baseline(&self, gate: &Gate, plan: &Plan) -> Result<Option<BaselineUse>> {
+    /// What the gate needs of the baseline (none where no rule speaks of one and none was named), and the accepted noise of what it measures.
+    fn baseline(&self, gate: &Gate, plan: &Plan) -> Result<(Option<BaselineUse>, Vec<BandLine>)> {
         let asks = |rule: &Rule| rule.against == Against::Baseline || rule.at_least.is_some() || rule.at_most.is_some();
-        if self.options.baseline.is_none() && !gate.rules.iter().any(asks) {
-            return Ok(None);
-        }
+        let asked = self.options.baseline.is_some() || gate.rules.iter().any(asks);
         let file = match &self.options.baseline {
             Some(path) => path.to_string_lossy().into_owned(),
             None => format!("baselines/{}.txt", self.arch()),
         };
-        let bytes = match (&self.workspace.rules, &self.options.baseline) {
-            (Some(revision), None) => self.workspace.repository.read_blob(revision, &file)?,
-            (Some(revision), Some(path)) => self.workspace.repository.read_blob(revision, &self.workspace.inside(path)?)?,
-            (None, None) => files::read_input(&self.workspace.repository.top().join(&file), FILE_MAX_BYTES as u64)?,
-            (None, Some(path)) => files::read_input(&files::working_folder()?.join(path), FILE_MAX_BYTES as u64)?,
+        let (parsed, digest) = match self.read_baseline(&file) {
+            Err(why) if !asked => {
+                say(&format!("no accepted noise band is known: {why:#}"));
+                return Ok((None, Vec::new()));
+            }
+            read => read?,
         };
-        let parsed = bytes
-            .as_deref()
-            .map(|bytes| parse_bytes(bytes, &file))
-            .transpose()
-            .map_err(|fault| anyhow!("{fault}"))?;
+        let band = parsed
+            .as_ref()
+            .map(|baseline| baseline.bands_of(gate, &plan.cells))
+            .unwrap_or_default();
         let source = baseline::Source {
             file,
-            digest: bytes.as_deref().map(digest),
+            digest,
             from: self.workspace.rules.clone(),
             today: clock::now_seconds().chars().take(10).collect(),
             stale_after_days: self.options.stale_after_days(),
         };
-        Ok(Some(BaselineUse::select(parsed.as_ref(), source, gate, &plan.cells)))
+        let used = asked.then(|| BaselineUse::select(parsed.as_ref(), source, gate, &plan.cells));
+        Ok((used, band))
+    }
+
+    /// The baseline where the rules come from, and its digest; none where there is no such file.
+    fn read_baseline(&self, file: &str) -> Result<(Option<Baseline>, Option<String>)> {
+        let bytes = match (&self.workspace.rules, &self.options.baseline) {
+            (Some(revision), None) => self.workspace.repository.read_blob(revision, file)?,
+            (Some(revision), Some(path)) => self.workspace.repository.read_blob(revision, &self.workspace.inside(path)?)?,
+            (None, None) => files::read_input(&self.workspace.repository.top().join(file), FILE_MAX_BYTES as u64)?,
+            (None, Some(path)) => files::read_input(&files::working_folder()?.join(path), FILE_MAX_BYTES as u64)?,
+        };
+        let parsed = bytes.as_deref().map(|bytes| parse_bytes(bytes, file)).transpose();
+        let parsed = parsed.map_err(|fault| anyhow!("{fault}"))?;
+        Ok((parsed, bytes.as_deref().map(digest)))
     }
 
     fn arch(&self) -> String {

@@ -85,7 +85,8 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
     adapter::find(&options.extract).map_err(|why| anyhow!("--extract: {why}"))?;
     check_env(options)?;
     let metrics = metrics(options)?;
-    let command = command(options, a, b);
+    let calibrated = options.calibration.as_ref();
+    let command = calibrated.map_or_else(|| command(options, a, b), |calibration| calibration.command.clone());
     let rule = Rule {
         kind: "hold".to_owned(),
         against: Against::Base,
@@ -137,6 +138,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         digest: String::new(),
     };
     cap_at(&mut plan, cap);
+    options.fix(&mut plan);
     let series = gate.metrics.iter().map(series_of).collect();
     let context = Context {
         base: Base {

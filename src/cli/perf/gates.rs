@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::arms::Arms;
+use super::calibration::LABEL;
 use super::context::{plan, settings};
 use super::making::{Making, Ready};
 use super::session::{self, Device};
@@ -71,6 +72,7 @@ pub fn run(options: &Perf, places: &Places) -> Result<Finished> {
         logs,
     };
     let mut gates = runner.workspace.gates(&options.gates)?;
+    options.equal_arms(&mut gates);
     let mut resumed = match &options.resume {
         Some(id) => Some(runner.resumed(id, &mut gates)?),
         None => None,
@@ -127,7 +129,8 @@ impl Runner<'_> {
         let run = declared.declaration.run.as_ref().ok_or_else(|| anyhow!("it has no [run]"))?;
         let single = self.is_single(declared);
         let revisions = self.revisions(declared, single)?;
-        let (gate, plan) = (self.record_gate(declared, single), plan(declared, run, single));
+        let (gate, mut plan) = (self.record_gate(declared, single), plan(declared, run, single));
+        self.options.fix(&mut plan);
         let mut context = self.context(declared, &gate, &plan, single)?;
         let settings = settings(declared, run);
         if let Some(why) = self.unaffected(declared)? {
@@ -232,13 +235,17 @@ impl Runner<'_> {
     /// Which attempt at the same comparison this is: finished runs of the same gate on the same artifacts that failed or gave no answer, and
     /// what the job says of its own attempts.
     fn attempt(&self, gate: &Gate, arms: &Arms) -> Result<u32> {
+        if self.options.calibration.is_some() {
+            return Ok(1);
+        }
         let same = |record: &Record| {
             let tree = |source: Option<&Source>| source.and_then(|source| source.tree.clone());
             let builds = |arm: Arm| {
                 let was = record.identity.arms.of(arm);
                 was.artifacts == *arms.artifacts.of(arm) && tree(was.source.as_ref()) == tree(arms.sources.of(arm).as_ref().ok())
             };
-            record.gate.digest == gate.digest && builds(Arm::A) && builds(Arm::B) && record.cancelled.is_none()
+            let attempted = record.cancelled.is_none() && !record.labels.contains_key(LABEL);
+            attempted && record.gate.digest == gate.digest && builds(Arm::A) && builds(Arm::B)
         };
         // Where only a baseline was lacking, the samples were not what gave no answer.
         let open = |record: &Record| {
@@ -254,7 +261,7 @@ impl Runner<'_> {
     }
 
     fn begin(&self, declared: declare::Declared, arms: &Arms) -> Result<Session> {
-        let header = identity::header(declared, arms, self.places.ledger.clone());
+        let header = identity::header(declared, arms, self.places.ledger.clone(), self.options.labels());
         let same = |other: &Header| other.plan == header.plan && other.gate == header.gate && other.identity.arms == header.identity.arms;
         if let Some(id) = crate::edge::session::unfinished(&self.places.sessions, same) {
             say(&format!(

@@ -1,5 +1,6 @@
 //! The first line of a session: everything that is known before a process runs.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -23,7 +24,7 @@ const DEVICE_VARIABLES: [&str; 4] = [
 ];
 
 /// The session's first line.
-pub fn header(declared: Declared, arms: &Arms, ledger: PathBuf) -> Header {
+pub fn header(declared: Declared, arms: &Arms, ledger: PathBuf, labels: BTreeMap<String, String>) -> Header {
     let at = clock::now();
     let identity = identity(&declared, arms);
     let Declared { gate, plan, context, .. } = declared;
@@ -44,6 +45,7 @@ pub fn header(declared: Declared, arms: &Arms, ledger: PathBuf) -> Header {
         identity,
         host: Host::default(),
         context,
+        labels,
         ledger,
     }
 }

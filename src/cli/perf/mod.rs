@@ -1,4 +1,5 @@
 mod arms;
+pub mod calibration;
 mod commands;
 mod context;
 mod declare;
@@ -127,6 +128,9 @@ pub struct Perf {
     /// The revisions of both arms, where another command chose them.
     #[arg(skip)]
     revisions: Option<(String, String)>,
+    /// Set where equal arms are measured for their noise.
+    #[arg(skip)]
+    calibration: Option<calibration::Calibration>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -318,7 +322,7 @@ impl Perf {
         let arms = arms::Arms::find(&declared, &places.digests)?;
         let interrupts = session::listen()?;
         let device = Device::lock(&interrupts, &device::locks(&[]), self.lock_timeout, &declared.context.command)?;
-        let header = identity::header(declared, &arms, places.ledger.clone());
+        let header = identity::header(declared, &arms, places.ledger.clone(), self.labels());
         let same = |other: &Header| other.plan == header.plan && other.gate == header.gate && other.identity.arms == header.identity.arms;
         let unfinished = crate::edge::session::unfinished(&places.sessions, same);
         let session = Session::create(&places.sessions, header)?;

@@ -199,10 +199,7 @@ pub fn record(parts: Parts, cancelled: Option<String>, mut labels: BTreeMap<Stri
     labels.insert("sealed_at".to_owned(), clock::now_seconds());
     Ok(Record {
         version: VERSION,
-        tool: Tool {
-            name: "gate".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        },
+        tool: Tool::this(),
         kind: "perf".to_owned(),
         at,
         gate,
@@ -294,7 +291,7 @@ impl<'a> Runner<'a> {
         if let Some(Ended::Error { what }) = &record.evidence.ended {
             say(&format!("gate: error: {what}"));
         }
-        if signal.is_some() {
+        if signal.is_some() && self.header.labels.is_empty() {
             say(&format!("cancelled; `gate perf --resume {}` goes on with it", self.header.id));
         }
         Ok((record, signal))
@@ -363,7 +360,8 @@ impl<'a> Runner<'a> {
         let mut plan = self.plan.clone();
         if let Some(fit) = self.blocks_that_fit() {
             let all = plan.fixed || plan.sides().len() == 1;
-            let needed = if all { plan.max_blocks } else { *MAX_BLOCKS.start() };
+            let most = plan.blocks.len() as u32;
+            let needed = if all { most } else { *MAX_BLOCKS.start() };
             if fit < needed {
                 self.evidence.ended = Some(Ended::TooFewBlocks {
                     fit,
@@ -372,11 +370,10 @@ impl<'a> Runner<'a> {
                 });
                 return Ok(false);
             }
-            let cap = fit.min(plan.max_blocks);
-            if cap < plan.max_blocks {
+            let cap = fit.min(most);
+            if cap < most {
                 say(&format!(
-                    "{cap} of {} blocks fit into {} by the warm-up's duration",
-                    plan.max_blocks,
+                    "{cap} of {most} blocks fit into {} by the warm-up's duration",
                     duration(plan.max_session_s)
                 ));
             }
@@ -428,8 +425,10 @@ impl<'a> Runner<'a> {
             identity,
             host,
             context,
+            mut labels,
             ..
         } = self.header.clone();
+        labels.insert("session".to_owned(), id);
         let parts = Parts {
             at,
             gate,
@@ -440,7 +439,7 @@ impl<'a> Runner<'a> {
             context,
             judgement,
         };
-        let record = record(parts, cancelled, [("session".to_owned(), id)].into())?;
+        let record = record(parts, cancelled, labels)?;
         let record = ledger::append(path, record)?;
         if record.cancelled.is_none() {
             self.session.finish(&record)?;

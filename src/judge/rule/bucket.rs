@@ -3,7 +3,9 @@
 use crate::judge::course::{Block, Course, Trouble};
 use crate::judge::crossover::Design;
 use crate::judge::reference::Reference;
+use crate::judge::responses;
 use crate::judge::summary;
+use crate::model::baseline::BandLine;
 use crate::model::evidence::Ended;
 use crate::model::figure::State;
 use crate::model::gate::Rule;
@@ -44,6 +46,8 @@ pub struct Bucket<'a> {
     pub command: &'a str,
     /// The arms were proved equal, and need not be measured.
     pub identical: bool,
+    /// The accepted noise of this identity, where there is one.
+    pub band: Option<&'a BandLine>,
 }
 
 /// What a rule without statistics of its own waits for where no other rule says how long to measure: eight runs of the candidate.
@@ -300,10 +304,9 @@ impl Bucket<'_> {
         })
     }
 
-    /// What turns a value of the metric into the numbers of its scale: 100 for points of a share that is recorded as a fraction, else 1.
+    /// What turns a value of the metric into the numbers of its scale.
     pub fn points(&self) -> f64 {
-        let fraction = self.metric.scale == Scale::Pp && self.metric.unit.canonical() == "1";
-        if fraction { 100.0 } else { 1.0 }
+        responses::points(&self.metric, self.metric.scale)
     }
 
     /// `spin_ms (lower is better)`, with the fixture where there is one.

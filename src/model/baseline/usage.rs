@@ -40,8 +40,6 @@ pub struct BaselineUse {
     pub from: Option<String>,
     /// The sessions of the measured fixtures and metrics, in the order of the file.
     pub lines: Vec<SampleLine>,
-    /// The accepted noise of the measured buckets.
-    pub bands: Vec<BandLine>,
     /// The day of the judgement, `YYYY-MM-DD`, UTC.
     pub today: String,
     /// From which age on a session is called old, in days.
@@ -61,10 +59,6 @@ impl BaselineUse {
             .into_iter()
             .flat_map(Baseline::samples)
             .filter(|line| fixture(&line.fixture) || metric(&line.metric));
-        let bands = baseline
-            .into_iter()
-            .flat_map(Baseline::bands)
-            .filter(|line| fixture(&line.fixture) && metric(&line.metric));
         let Source {
             file,
             digest,
@@ -78,9 +72,19 @@ impl BaselineUse {
             digest,
             from,
             lines: lines.cloned().collect(),
-            bands: bands.cloned().collect(),
             today,
             stale_after_days,
         }
+    }
+}
+
+impl Baseline {
+    /// The accepted noise of what a session of this gate and these cells measures.
+    pub fn bands_of(&self, gate: &Gate, cells: &[Cell]) -> Vec<BandLine> {
+        let measured = |band: &&BandLine| {
+            let named = gate.metrics.iter().any(|metric| metric.name == band.metric);
+            named && gate.measures(&band.fixture, &band.metric) && cells.iter().any(|cell| cell.fixture == band.fixture)
+        };
+        self.bands().filter(measured).cloned().collect()
     }
 }

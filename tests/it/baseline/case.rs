@@ -121,7 +121,6 @@ pub fn used(lines: Vec<SampleLine>) -> BaselineUse {
         arch: ARCH.to_owned(),
         from: None,
         lines,
-        bands: Vec::new(),
         today: "2026-11-30".to_owned(),
         stale_after_days: 30,
     }

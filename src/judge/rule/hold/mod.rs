@@ -5,6 +5,7 @@ mod words;
 
 use super::{Bucket, Kind, error, held_baseline};
 use crate::judge::crossover::{self, Block, Bounds, Claim, Decision, Design, Replay, Stop};
+use crate::judge::responses::Responses;
 use crate::model::gate::Against;
 use crate::model::judgement::{Look, Ruling, Verdict};
 use crate::model::metric::{Better, Metric, Scale};
@@ -122,30 +123,10 @@ fn margins(bucket: &Bucket<'_>) -> Option<(f64, f64)> {
 
 /// The blocks in the engine's direction, and what is tested.
 fn responses(bucket: &Bucket<'_>) -> Option<(Bounds, Vec<Block>)> {
-    let metric = &bucket.metric;
-    let (scale, better) = (metric.scale, metric.better);
     let (m0, m1) = margins(bucket)?;
-    let points = bucket.points();
-    let mut values = Vec::new();
-    let mut blocks = Vec::new();
-    for block in bucket.blocks() {
-        let mut y = [0.0; 4];
-        for (y, sample) in y.iter_mut().zip(&block.samples) {
-            let value = points * sample.value(&metric.name)?;
-            values.push(value);
-            *y = crossover::worse(value, scale, better)?;
-        }
-        blocks.push(Block {
-            orientation: block.orientation,
-            y,
-        });
-    }
-    let resolution = points * metric.resolution.unwrap_or(0.0);
-    let floor = match scale {
-        Scale::Pct => crossover::floor_log(bucket.plan.min_run_cv, resolution, &values),
-        Scale::Pp | Scale::Abs => crossover::floor_abs(0.0, resolution),
-    };
-    Some((Bounds { m0, m1, floor }, blocks))
+    let responses = Responses::of(bucket.blocks(), &bucket.metric, bucket.metric.scale)?;
+    let floor = responses.floor(bucket.plan.min_run_cv);
+    Some((Bounds { m0, m1, floor }, responses.blocks))
 }
 
 const fn verdict_of(decision: Decision) -> Verdict {

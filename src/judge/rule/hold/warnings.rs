@@ -1,11 +1,13 @@
 //! What a reader should know besides the answer. Nothing here changes it.
 
 use super::{gain, sign};
+use crate::judge::band;
 use crate::judge::crossover::{self, Bounds};
+use crate::judge::responses::Responses;
 use crate::judge::rule::Bucket;
 use crate::judge::summary;
 use crate::model::judgement::Look;
-use crate::model::number::{difference, figure, size};
+use crate::model::number::{chance, count, difference, figure, size};
 use crate::model::sample::Arm;
 
 /// The warnings of one look.
@@ -33,6 +35,7 @@ pub fn of(bucket: &Bucket<'_>, look: &Look, bounds: Bounds) -> Vec<String> {
         warnings.push("the runs differ less than measurements are believed to: the least believable noise was used instead".to_owned());
     }
     warnings.extend(unequal(bucket, look, bounds));
+    warnings.extend(noisier(bucket, look));
     warnings.extend(Arm::BOTH.into_iter().filter_map(|arm| outliers(bucket, arm, look.k)));
     warnings
 }
@@ -54,6 +57,23 @@ fn unequal(bucket: &Bucket<'_>, look: &Look, bounds: Bounds) -> Option<String> {
         "the arms' noise differs: runs lie up to {base} from the median on A and up to {candidate} on B, so beta need not hold; a `spread` rule \
          judges noise itself"
     ))
+}
+
+/// Whether the runs vary more than was accepted for this fixture: an explanation, never a correction.
+fn noisier(bucket: &Bucket<'_>, look: &Look) -> Option<String> {
+    let accepted = bucket.band?;
+    let blocks = bucket.blocks().get(..look.k)?;
+    let session = band::relative(&Responses::of(blocks, &bucket.metric, band::SCALE)?)?;
+    let (alarm, own_pct) = band::noisier(accepted, session, 100.0 * bucket.plan.min_run_cv)?;
+    let [own, of_band] = [own_pct, accepted.sd_pct].map(|pct| size(pct, band::SCALE, ""));
+    alarm.noisier.then(|| {
+        format!(
+            "noisier than characterised: runs vary by {own} here and by {of_band} in the accepted band ({}); chance alone makes fewer than {} of \
+             sessions so noisy: something disturbs the machine, or the fixture has changed",
+            count(accepted.sessions, "session"),
+            chance(alarm.level)
+        )
+    })
 }
 
 /// Flags what lies far out in its arm; it is kept, whatever its value.
