@@ -8,8 +8,6 @@ use crate::alone::alone;
 use gate::edge::endpoint::{answers, free_port};
 use gate::edge::process::{Exit, Launch, become_subreaper, run_served};
 
-use crate::alone::alone;
-
 const SERVER: &str = "import http.server,sys\nprint('hello from the server',flush=True)\nhttp.server.HTTPServer(('127.0.0.1',int(sys.argv[1])),type('H',(http.server.BaseHTTPRequestHandler,),{'do_GET':lambda s:(s.send_response(200),s.end_headers(),s.wfile.write(b'ok'))})).serve_forever()\n";
 const CLIENT: &str = "import sys,urllib.request\nprint(urllib.request.urlopen('http://127.0.0.1:'+sys.argv[1]).read().decode())\n";
 
