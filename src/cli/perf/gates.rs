@@ -11,7 +11,7 @@ use super::context::{plan, settings};
 use super::making::{Making, Ready};
 use super::session::{self, Device};
 use super::workspace::{Declared, Workspace, layered};
-use super::{Perf, Places, declare, identity};
+use super::{Perf, Places, announce, declare, identity};
 use crate::cli::{Cancelled, say};
 use crate::edge::device::{self, Gpu};
 use crate::edge::process::Interrupts;
@@ -269,7 +269,7 @@ impl Runner<'_> {
             ));
         }
         let session = Session::create(&self.places.sessions, header)?;
-        for line in session::plan_lines(&session.header) {
+        for line in announce::plan_lines(&session.header) {
             say(&line);
         }
         Ok(session)
