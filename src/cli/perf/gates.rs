@@ -10,7 +10,7 @@ use super::context::{plan, settings};
 use super::making::{Making, Ready};
 use super::session::{self, Device};
 use super::workspace::{Declared, Workspace, layered};
-use super::{Perf, Places, declare, identity, pair};
+use super::{Perf, Places, announce, declare, identity, pair};
 use crate::cli::{Cancelled, say};
 use crate::edge::device::{self, Gpu};
 use crate::edge::process::Interrupts;
@@ -283,7 +283,7 @@ impl<'a> Runner<'a> {
             ));
         }
         let session = Session::create(&self.places.sessions, header)?;
-        for line in session::plan_lines(&session.header) {
+        for line in announce::plan_lines(&session.header) {
             say(&line);
         }
         Ok(session)

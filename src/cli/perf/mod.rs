@@ -1,3 +1,4 @@
+mod announce;
 mod arms;
 pub mod calibration;
 mod commands;
@@ -336,7 +337,7 @@ impl Perf {
                 "an unfinished session of the same plan: `gate perf --resume {id}` goes on with it; this run starts anew"
             ));
         }
-        for line in session::plan_lines(&session.header) {
+        for line in announce::plan_lines(&session.header) {
             say(&line);
         }
         device.run(session, arms, &places.ledger)
