@@ -2,9 +2,11 @@
 
 mod baseline;
 mod clean;
+mod columns;
 mod completions;
 mod explain;
 mod gates;
+mod ingest;
 mod init;
 mod ledger;
 mod parse;
@@ -41,6 +43,7 @@ enum Command {
     Perf(Box<perf::Perf>),
     Baseline(baseline::BaselineCommand),
     Gates(gates::Gates),
+    Ingest(ingest::Ingest),
     Init(init::Init),
     Ledger(ledger::Ledger),
     Selftest(selftest::Selftest),
@@ -61,6 +64,7 @@ pub fn main() -> u8 {
         Command::Perf(perf) => perf.run(),
         Command::Baseline(baseline) => baseline.run(),
         Command::Gates(gates) => gates.run(),
+        Command::Ingest(ingest) => ingest.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Selftest(selftest) => selftest.run(),

@@ -16,6 +16,7 @@ pub mod placeholder;
 pub mod plan;
 pub mod quantity;
 pub mod record;
+pub mod report;
 pub mod sample;
 pub mod summary;
 pub mod text;

@@ -22,6 +22,7 @@ mod failures;
 mod floors;
 mod formats;
 mod gate_file;
+mod ingest;
 mod judge;
 mod kill;
 mod ledger;
