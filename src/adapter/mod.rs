@@ -4,6 +4,7 @@ pub mod foreign;
 pub mod google_benchmark;
 pub mod hyperfine;
 pub mod key_value;
+pub mod llama_bench;
 
 use crate::model::figure::{Figure, Reading};
 use crate::model::gate::declaration::Series;
@@ -49,7 +50,12 @@ impl Adapter {
 }
 
 /// Every adapter. A new one is its file and its word here.
-pub const ALL: &[Adapter] = &[key_value::KEY_VALUE, hyperfine::HYPERFINE, google_benchmark::GOOGLE_BENCHMARK];
+pub const ALL: &[Adapter] = &[
+    key_value::KEY_VALUE,
+    hyperfine::HYPERFINE,
+    google_benchmark::GOOGLE_BENCHMARK,
+    llama_bench::LLAMA_BENCH,
+];
 
 /// The adapter of this name; the error lists the names that exist.
 pub fn find(name: &str) -> Result<&'static Adapter, String> {

@@ -83,3 +83,14 @@ fn an_older_result_is_a_leftover() {
         .exits(2)
         .says("--started-at");
 }
+
+#[test]
+fn a_cut_last_line_needs_leave() {
+    let sandbox = Sandbox::new();
+    let cut = data("llama-bench/last-line-cut.jsonl");
+    sandbox.gate(&["ingest", &cut]).exits(2).says("--partial");
+    let done = sandbox.gate(&["ingest", "--partial", &cut]).exits(0);
+    for words in ["pp512", "note: the last line ends in the middle and was left out"] {
+        assert!(done.out.contains(words), "{words}: {}", done.out);
+    }
+}

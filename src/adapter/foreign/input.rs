@@ -47,9 +47,14 @@ impl Input {
         }
     }
 
-    /// Accepts a last line that ends in the middle: it is left out and told.
+    /// Accepts an output that ends too early, in the middle of its last line or before its last word: what is missing is left out and told.
     pub fn partial(self, partial: bool) -> Self {
         Self { partial, ..self }
+    }
+
+    /// Whether an output that ends too early is accepted as far as it goes.
+    pub fn is_partial(&self) -> bool {
+        self.partial
     }
 
     /// The text, whatever it is.
@@ -85,7 +90,13 @@ impl Input {
                 "the last line ends in the middle: the run that wrote it was killed; --partial reads the lines before it".to_owned(),
             ));
         }
-        Ok(Some(documents))
+        let after = text.get(documents.end..).unwrap_or_default();
+        match crash_line(after).filter(|_| !documents.cut && !self.partial) {
+            Some(line) => Err(Refused(format!(
+                "the log goes on after the results and looks like a crash: {line:?}; --partial reads the results before it"
+            ))),
+            None => Ok(Some(documents)),
+        }
     }
 
     /// What a report says of how its JSON was found.
@@ -112,13 +123,17 @@ impl Input {
     /// Why there is nothing to read, with the line of a log that looks like the reason.
     pub fn nothing(&self, what: &str) -> Refused {
         let is_log = matches!(self.json(), Ok(None));
-        let mut lines = self.text.lines().filter(|_| is_log);
-        let crash = lines.find(|line| CRASH_WORDS.iter().any(|word| line.contains(word)));
-        Refused(match crash {
-            Some(line) => format!("{what}; looks like a crash: {:?}", plain_line(line.trim(), QUOTE_MAX_CHARS)),
+        Refused(match crash_line(&self.text).filter(|_| is_log) {
+            Some(line) => format!("{what}; looks like a crash: {line:?}"),
             None => what.to_owned(),
         })
     }
+}
+
+/// The first line that looks like a crash, short enough to quote.
+fn crash_line(text: &str) -> Option<String> {
+    let crash = text.lines().find(|line| CRASH_WORDS.iter().any(|word| line.contains(word)));
+    crash.map(|line| plain_line(line.trim(), QUOTE_MAX_CHARS))
 }
 
 /// UTF-16 as UTF-8; anything else as it is.

@@ -13,6 +13,8 @@ pub struct Documents {
     pub lines: bool,
     /// Lines before and after that are no JSON.
     pub skipped: (usize, usize),
+    /// The byte at which the text after the last value begins.
+    pub end: usize,
     /// Whether the last line ends in the middle of a value and was left out.
     pub cut: bool,
 }
@@ -43,7 +45,11 @@ pub fn documents(text: &str) -> Result<Option<Documents>, Refused> {
     let mut search = Search::default();
     let (mut rest, mut line) = (text, 1);
     while !rest.is_empty() {
+        let before = search.found.len();
         let taken = search.step(rest, line)?;
+        if search.found.len() > before {
+            search.end = text.len() - rest.len() + taken;
+        }
         let (gone, after) = rest.split_at_checked(taken.max(1)).unwrap_or((rest, ""));
         line += gone.matches('\n').count();
         rest = after;
@@ -58,6 +64,7 @@ struct Search {
     on_lines: bool,
     before: usize,
     after: usize,
+    end: usize,
     cut: bool,
 }
 
@@ -138,6 +145,7 @@ impl Search {
             values: self.found,
             lines: self.on_lines,
             skipped: (self.before, self.after),
+            end: self.end,
             cut: self.cut,
         }))
     }

@@ -1,5 +1,6 @@
 //! Adapters: every file listed, every case folder read, and no bytes that make one panic.
 
+mod cases;
 mod damage;
 mod detection;
 mod shared;
