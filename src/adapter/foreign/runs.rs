@@ -59,7 +59,7 @@ pub fn gather(tool: &str, runs: Vec<Run>, mut notes: Vec<String>) -> (Report, Va
     if !again.is_empty() {
         let again = again.len();
         report.notes.push(format!(
-            "{series} measured several times with the same configuration: each is a run of its own"
+            "{again} series measured several times with the same configuration: each is a run of its own"
         ));
     }
     (report, varying)
