@@ -3,11 +3,13 @@
 mod baseline;
 mod bisect;
 mod clean;
+mod columns;
 mod completions;
 mod explain;
 mod gates;
 mod host;
 mod identity;
+mod ingest;
 mod init;
 mod ledger;
 mod noise;
@@ -51,6 +53,7 @@ enum Command {
     Identity(identity::Identity),
     Preflight(preflight::Preflight),
     Host(host::Host),
+    Ingest(ingest::Ingest),
     Init(init::Init),
     Ledger(ledger::Ledger),
     Selftest(selftest::Selftest),
@@ -76,6 +79,7 @@ pub fn main() -> u8 {
         Command::Identity(identity) => identity.run(),
         Command::Preflight(preflight) => preflight.run(),
         Command::Host(host) => host.run(),
+        Command::Ingest(ingest) => ingest.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Selftest(selftest) => selftest.run(),

@@ -19,6 +19,7 @@ pub mod plan;
 pub mod quantity;
 pub mod record;
 pub mod relabel;
+pub mod report;
 pub mod sample;
 pub mod summary;
 pub mod text;

@@ -27,6 +27,7 @@ mod formats;
 mod gate_file;
 mod gpu_metrics;
 mod host;
+mod ingest;
 mod judge;
 mod kill;
 mod ledger;

@@ -176,7 +176,7 @@ impl<'a> Runner<'a> {
             commands: arms.commands,
             files: arms.files,
             timeout: Duration::try_from_secs_f64(plan.timeout_s).context("the plan's time limit")?,
-            read: adapter.read,
+            read: Box::new(|output, wanted| adapter.reading(output, wanted)),
             profiler: arms.profiler,
             interrupts,
         };
