@@ -10,6 +10,7 @@ use super::host::source;
 use super::identity::{Format, arch};
 use super::{answer, parse};
 use crate::check;
+use crate::edge::device::{self, Gpu};
 use crate::edge::{files, host};
 use crate::exit::{self, Exit};
 use crate::model::host::machine::Machine;
@@ -43,6 +44,9 @@ pub struct Preflight {
     /// How it is shown; json is the `host` object of a record
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
+    /// Look at these devices only: indexes in the compute driver's order or PCI addresses, separated by commas
+    #[arg(long, value_name = "LIST")]
+    devices: Option<String>,
     /// Count messages of the kernel of this last while as the job's own
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     since: Option<Duration>,
@@ -61,6 +65,10 @@ impl Preflight {
         let mut machine = host::observed(&source(self.host.as_deref())?);
         let uptime_s = machine.kernel.uptime_s.as_ref().ok();
         machine.job_since_s = self.since.zip(uptime_s).map(|(since, uptime_s)| uptime_s - since.as_secs_f64());
+        if let Some(list) = &self.devices {
+            let chosen = device::select(&gpus(&machine), list).map_err(|why| anyhow!("--devices: {why}"))?;
+            machine.keep_only(&chosen.into_iter().map(|gpu| gpu.bdf).collect());
+        }
         let profile = named.map_or_else(|| of_arch(&machine), Ok)?;
         let mut findings = check::preflight(&machine, &profile).map_err(|why| anyhow!(why))?;
         if self.require_known {
@@ -78,6 +86,18 @@ impl Preflight {
         answer(&text)?;
         Ok(exit_of(verdict).code)
     }
+}
+
+/// The machine's GPUs, as the choice of some of them counts them.
+fn gpus(machine: &Machine) -> Vec<Gpu> {
+    let nodes = machine.nodes.iter().flatten().enumerate();
+    nodes
+        .map(|(index, node)| Gpu {
+            index,
+            bdf: node.bdf.clone(),
+            arch: node.arch.clone(),
+        })
+        .collect()
 }
 
 /// Fit, with or without warnings; unfit; or not answered.

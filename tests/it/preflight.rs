@@ -321,6 +321,12 @@ fn the_command_answers_fit_unfit_and_unknown() {
         .find(|finding| finding["check"] == "C-PCAP")
         .unwrap();
     assert_eq!((&cap["level"], &cap["wants"]), (&"fail".into(), &"the default cap".into()));
+    assert!(
+        of("contended", &["--devices", "1"], 0).contains("P-MONITOR"),
+        "the other card is free"
+    );
+    of("contended", &["--devices", "1b:00.0"], 1);
+    of("contended", &["--devices", "2"], 2);
     sandbox.write("own.toml", "version = 1\nwarn = [\"C-PCAP\"]\n");
     assert!(of("leftover_cap", &["--profile", "own.toml"], 0).contains("profile own.toml"));
     sandbox.write("wrong.toml", "version = 1\noff = [\"X-Y\"]\n");

@@ -47,15 +47,16 @@ fn process(source: &Source, pid: u32) -> Process {
             .iter()
             .filter_map(move |file| Some((file, file.strip_prefix(prefix)?.parse::<u64>().ok()?)))
     };
-    let vram: BTreeMap<u64, u64> = of("vram_")
-        .filter_map(|(file, gpu)| Some((gpu, number(format!("{folder}/{file}"))?)))
-        .collect();
-    let busy = of("stats_").filter_map(|(file, _)| number(format!("{folder}/{file}/cu_occupancy")));
+    let every = |prefix: &'static str, below: &str| -> BTreeMap<u64, u64> {
+        of(prefix)
+            .filter_map(|(file, gpu)| Some((gpu, number(format!("{folder}/{file}{below}"))?)))
+            .collect()
+    };
     Process {
         pid,
         name: source.text(&format!("proc/{pid}/comm")),
-        vram_bytes: vram,
-        cu_occupancy: busy.sum(),
+        vram_bytes: every("vram_", ""),
+        cu_occupancy: every("stats_", "/cu_occupancy"),
     }
 }
 

@@ -159,8 +159,8 @@ pub struct Process {
     pub name: Seen<String>,
     /// Bytes of device memory by the driver's number for the GPU.
     pub vram_bytes: BTreeMap<u64, u64>,
-    /// Compute units in use, over all GPUs.
-    pub cu_occupancy: u64,
+    /// Compute units in use by the driver's number for the GPU.
+    pub cu_occupancy: BTreeMap<u64, u64>,
 }
 
 impl Process {
@@ -171,7 +171,7 @@ impl Process {
 
     /// Holds memory or computes; an entry without either only looks.
     pub fn is_busy(&self) -> bool {
-        self.vram_all_bytes() > 0 || self.cu_occupancy > 0
+        self.vram_all_bytes() > 0 || self.cu_occupancy.values().any(|&units| units > 0)
     }
 }
 

@@ -137,6 +137,22 @@ impl Driver {
 }
 
 impl Machine {
+    /// Leaves out every card but these, with what others hold on them.
+    pub fn keep_only(&mut self, bdfs: &BTreeSet<String>) {
+        self.cards.retain(|card| card.bdf.as_ref().is_ok_and(|bdf| bdfs.contains(bdf)));
+        let Ok(nodes) = &mut self.nodes else { return };
+        let left: BTreeSet<u64> = nodes
+            .iter()
+            .filter(|node| !bdfs.contains(&node.bdf))
+            .map(|node| node.gpu_id)
+            .collect();
+        nodes.retain(|node| bdfs.contains(&node.bdf));
+        for process in self.processes.iter_mut().flatten() {
+            process.vram_bytes.retain(|gpu, _| !left.contains(gpu));
+            process.cu_occupancy.retain(|gpu, _| !left.contains(gpu));
+        }
+    }
+
     /// The node of a card, and its further partitions.
     pub fn nodes_of<'a>(&'a self, card: &'a Card) -> impl Iterator<Item = &'a Node> {
         let bdf = card.bdf.as_deref().unwrap_or_default();
