@@ -3,14 +3,12 @@
 //! A row is a test under one configuration. Whatever is no measurement is configuration, unknown fields of newer builds included, and rows
 //! that differ in it are never put together.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::Adapter;
+use super::foreign::runs::{self, Run};
 use super::foreign::table::{self, Table, cell_value};
 use super::foreign::{Input, Json};
 use crate::model::gate::declaration::Series;
 use crate::model::metric::Better;
-use crate::model::number::count;
 use crate::model::quantity::split_number;
 use crate::model::report::{Process, Refused, Report, Reported};
 use crate::model::unit::Unit;
@@ -41,17 +39,6 @@ const MEASURED: [&str; 10] = [
 const CSV_HEAD: &str = "build_commit,build_number";
 /// Words of the SQL form.
 const SQL: [&str; 2] = ["CREATE TABLE IF NOT EXISTS", "build_commit TEXT"];
-/// How many values of a field a note names.
-const SHOWN_MAX: usize = 4;
-
-/// One test under one configuration.
-struct Row {
-    test: String,
-    config: BTreeMap<String, String>,
-    at: Option<String>,
-    process: Process,
-    note: Option<String>,
-}
 
 fn signs(input: &Input) -> usize {
     let text = input.text();
@@ -72,16 +59,8 @@ fn signs(input: &Input) -> usize {
 
 /// The rows of JSON values: of an array, a line each, or wrapped as `bench_raw`.
 fn rows_of(values: &[Json]) -> impl Iterator<Item = &Json> {
-    let rows = values.iter().flat_map(unlisted);
-    rows.flat_map(|row| row.get("bench_raw").map_or_else(|| vec![row], unlisted))
-}
-
-/// The items of an array, or the value itself.
-fn unlisted(value: &Json) -> Vec<&Json> {
-    match value {
-        Json::List(items) => items.iter().collect(),
-        other => vec![other],
-    }
+    let rows = values.iter().flat_map(Json::unlisted);
+    rows.flat_map(|row| row.get("bench_raw").map_or_else(|| vec![row], Json::unlisted))
 }
 
 /// The CSV form from its head on, and the line of that, from 1.
@@ -116,11 +95,11 @@ fn read(input: &Input, _wanted: &[Series]) -> Result<Report, Refused> {
     gathered(rows, notes)
 }
 
-fn from_records(records: impl Iterator<Item = Vec<(String, Json)>>) -> Result<Vec<Row>, Refused> {
+fn from_records(records: impl Iterator<Item = Vec<(String, Json)>>) -> Result<Vec<Run>, Refused> {
     records.map(|record| from_record(&Json::Map(record))).collect()
 }
 
-fn from_record(record: &Json) -> Result<Row, Refused> {
+fn from_record(record: &Json) -> Result<Run, Refused> {
     let tokens = |key: &str| record.get(key).and_then(Json::count);
     let (Some(prompt), Some(generated)) = (tokens("n_prompt"), tokens("n_gen")) else {
         return Err(Refused("a row of llama-bench has no n_prompt and n_gen".to_owned()));
@@ -143,13 +122,22 @@ fn from_record(record: &Json) -> Result<Row, Refused> {
         _ => (key.clone(), value.shown()),
     });
     let (process, note) = rate(record);
-    Ok(Row {
-        test,
+    Ok(Run {
         config: config.collect(),
         at: record.get("test_time").and_then(Json::text).map(str::to_owned),
-        process,
-        note,
+        series: vec![series(test, process, note)],
     })
+}
+
+fn series(test: String, process: Process, note: Option<String>) -> Reported {
+    Reported {
+        name: test,
+        unit: Unit::parse("tok/s").ok(),
+        better: Some(Better::Higher),
+        processes: vec![process],
+        notes: note.into_iter().collect(),
+        ..Reported::default()
+    }
 }
 
 /// The tokens per second: the repetitions, else their mean.
@@ -185,7 +173,7 @@ fn checked(rates: Vec<f64>) -> Process {
 }
 
 /// The Markdown form, closed by its `build:` line.
-fn from_markdown(input: &Input, text: &str) -> Result<(Vec<Row>, Vec<String>), Refused> {
+fn from_markdown(input: &Input, text: &str) -> Result<(Vec<Run>, Vec<String>), Refused> {
     let is_ours = |table: &&Table| ["test", "t/s"].iter().all(|name| table.head.iter().any(|head| head == name));
     let tables = table::markdown(text)?;
     let ours: Vec<&Table> = tables.iter().filter(is_ours).collect();
@@ -205,7 +193,7 @@ fn from_markdown(input: &Input, text: &str) -> Result<(Vec<Row>, Vec<String>), R
     if build.is_none() && !input.is_partial() {
         return Err(input.nothing("the table has no `build:` line after it: the run did not finish; --partial reads the rows before"));
     }
-    let mut rows: Vec<Row> = table
+    let mut rows: Vec<Run> = table
         .records()
         .map(|record| from_cells(&Json::Map(record)))
         .collect::<Result<_, _>>()?;
@@ -217,7 +205,7 @@ fn from_markdown(input: &Input, text: &str) -> Result<(Vec<Row>, Vec<String>), R
 }
 
 /// A row of the Markdown form: `1234.56 ± 7.89` under `t/s`.
-fn from_cells(record: &Json) -> Result<Row, Refused> {
+fn from_cells(record: &Json) -> Result<Run, Refused> {
     let test = record.get("test").and_then(Json::text);
     let test = test.ok_or_else(|| Refused("a row of the table names no test".to_owned()))?;
     let given = record.get("t/s").map(Json::shown).unwrap_or_default();
@@ -230,12 +218,11 @@ fn from_cells(record: &Json) -> Result<Row, Refused> {
         ),
     };
     let config = record.members().iter().filter(|(key, _)| !matches!(key.as_str(), "test" | "t/s"));
-    Ok(Row {
-        test: joined(test),
+    let note = format!("the mean of the repetitions, standard deviation {}", spread.trim());
+    Ok(Run {
         config: config.map(|(key, value)| (key.clone(), value.shown())).collect(),
         at: None,
-        process,
-        note: Some(format!("the mean of the repetitions, standard deviation {}", spread.trim())),
+        series: vec![series(joined(test), process, Some(note))],
     })
 }
 
@@ -248,65 +235,15 @@ fn joined(test: &str) -> String {
     test.split_once(' ').and_then(older).unwrap_or_else(|| test.to_owned())
 }
 
-/// The rows as series: fields that are the same in every row are the configuration, the others tell the series apart.
-fn gathered(rows: Vec<Row>, mut notes: Vec<String>) -> Result<Report, Refused> {
-    let mut values: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let keys: BTreeSet<String> = rows.iter().flat_map(|row| row.config.keys().cloned()).collect();
-    for key in keys {
-        let given = rows
-            .iter()
-            .map(|row| row.config.get(&key).map_or("(absent)", String::as_str).to_owned());
-        let given = given.collect();
-        values.insert(key, given);
+/// The rows as series; rows of several builds are several results.
+fn gathered(rows: Vec<Run>, notes: Vec<String>) -> Result<Report, Refused> {
+    let (report, varying) = runs::gather("llama-bench", rows, notes);
+    let builds = ["build_commit", "build_number", "build"];
+    match builds.iter().find_map(|key| Some((key, varying.get(*key)?))) {
+        None => Ok(report),
+        Some((key, builds)) => Err(Refused(format!(
+            "several builds in one file ({key}: {}): give each a file of its own",
+            runs::told(builds)
+        ))),
     }
-    let told = |given: &BTreeSet<String>| given.iter().take(SHOWN_MAX).cloned().collect::<Vec<_>>().join(", ");
-    let (constant, varying): (BTreeMap<_, _>, BTreeMap<_, _>) = values.into_iter().partition(|(_, given)| given.len() == 1);
-    for key in ["build_commit", "build_number", "build"] {
-        if let Some(builds) = varying.get(key) {
-            return Err(Refused(format!(
-                "several builds in one file ({key}: {}): give each a file of its own",
-                told(builds)
-            )));
-        }
-    }
-    notes.extend(
-        varying
-            .iter()
-            .map(|(key, given)| format!("the rows differ in {key}: {}", told(given))),
-    );
-    let mut report = Report {
-        tool: "llama-bench".to_owned(),
-        at: rows.iter().filter_map(|row| row.at.clone()).min(),
-        config: constant
-            .into_iter()
-            .filter_map(|(key, given)| Some((key, given.into_iter().next()?)))
-            .collect(),
-        notes,
-        ..Report::default()
-    };
-    for row in rows {
-        let of: BTreeMap<String, String> = row.config.into_iter().filter(|(key, _)| varying.contains_key(key)).collect();
-        let same = report.series.iter_mut().find(|series| series.name == row.test && series.of == of);
-        if let Some(series) = same {
-            series.processes.push(row.process);
-            continue;
-        }
-        report.series.push(Reported {
-            name: row.test,
-            of,
-            unit: Unit::parse("tok/s").ok(),
-            better: Some(Better::Higher),
-            processes: vec![row.process],
-            notes: row.note.into_iter().collect(),
-            ..Reported::default()
-        });
-    }
-    let again = report.series.iter().filter(|series| series.processes.len() > 1).count();
-    if again > 0 {
-        let tests = count(again as u64, "test");
-        report.notes.push(format!(
-            "{tests} measured several times with the same configuration: each is a run of its own"
-        ));
-    }
-    Ok(report)
 }

@@ -5,6 +5,8 @@ pub mod google_benchmark;
 pub mod hyperfine;
 pub mod key_value;
 pub mod llama_bench;
+pub mod lm_eval;
+pub mod vllm;
 
 use crate::model::figure::{Figure, Reading};
 use crate::model::gate::declaration::Series;
@@ -55,6 +57,8 @@ pub const ALL: &[Adapter] = &[
     hyperfine::HYPERFINE,
     google_benchmark::GOOGLE_BENCHMARK,
     llama_bench::LLAMA_BENCH,
+    lm_eval::LM_EVAL,
+    vllm::VLLM,
 ];
 
 /// The adapter of this name; the error lists the names that exist.

@@ -88,6 +88,9 @@ pub struct Reported {
     /// The standard error that the tool gives, in the series' unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr: Option<f64>,
+    /// What must be equal before two values of this series are compared: the version of the task, the number of shots.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub detail: BTreeMap<String, String>,
     /// What a reader should know of the values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -107,8 +110,9 @@ impl Reported {
     /// the spread.
     pub fn note_scatter(&mut self) {
         let Ok(values) = self.together() else { return };
-        // A value that stands for several has its own note.
-        if values.len() > 1 || self.notes.is_empty() {
+        // A value that stands for several has its own note, items or standard error.
+        let stands_for_several = !self.notes.is_empty() || self.n.is_some() || self.stderr.is_some();
+        if values.len() > 1 || !stands_for_several {
             self.notes.extend(scatter(&values));
         }
     }

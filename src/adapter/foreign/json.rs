@@ -55,6 +55,14 @@ impl Json {
         }
     }
 
+    /// The items of an array, or the value itself.
+    pub fn unlisted(&self) -> Vec<&Self> {
+        match self {
+            Self::List(items) => items.iter().collect(),
+            other => vec![other],
+        }
+    }
+
     /// The members of an object; empty for anything else.
     pub fn members(&self) -> &[(String, Self)] {
         match self {

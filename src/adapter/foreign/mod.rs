@@ -3,6 +3,7 @@
 pub mod input;
 pub mod json;
 pub mod log;
+pub mod runs;
 pub mod table;
 
 pub use input::Input;

@@ -5,7 +5,8 @@ use std::fs;
 use gate::adapter::find;
 use gate::model::figure::Reading;
 use gate::model::gate::declaration::Series;
-use gate::model::report::{Process, Report};
+use gate::model::metric::Better;
+use gate::model::report::{Process, Report, Reported};
 
 use super::series;
 use super::told::{read, told};
@@ -39,6 +40,88 @@ fn figures(case: &str, flags: &[(&str, &str)]) -> Reading {
     find(adapter).unwrap().reading(&bytes(case), &wanted)
 }
 
+/// The series of a label.
+fn of(report: &Report, label: &str) -> Reported {
+    let found = report.series.iter().find(|series| series.label() == label);
+    found.unwrap_or_else(|| panic!("no {label}: {}", told(&Ok(report.clone())))).clone()
+}
+
+#[test]
+fn case_o_01_a_standard_error_in_words_is_unknown_and_the_score_is_read() {
+    let report = report("lm-eval/stderr-as-text.json");
+    let acc = of(&report, "acc[filter=none,task=t]");
+    assert_eq!((acc.processes, acc.stderr), (vec![Process::of(vec![0.5])], None));
+    assert_eq!(acc.notes, ["no standard error reported"]);
+}
+
+#[test]
+fn case_o_02_a_run_on_one_item_says_so() {
+    let report = report("lm-eval/limit-1.json");
+    let acc = of(&report, "acc[filter=none,task=quiz_a]");
+    assert_eq!(acc.n, Some(1));
+    assert!(
+        acc.notes
+            .contains(&"1 of 8 items: one answer moves a share by 100.00 points".to_owned()),
+        "{:?}",
+        acc.notes
+    );
+    assert_eq!(report.config["limit"], "1");
+}
+
+#[test]
+fn case_o_05_a_group_is_told_from_its_members_and_stands_once() {
+    let report = report("lm-eval/v0.4.13-results.json");
+    let groups: Vec<&Reported> = report
+        .series
+        .iter()
+        .filter(|series| series.detail.contains_key("group_of"))
+        .collect();
+    assert_eq!(groups.len(), 1);
+    assert_eq!(
+        (groups[0].label().as_str(), groups[0].detail["group_of"].as_str()),
+        ("acc[filter=none,task=quizzes]", "quiz_a,quiz_b")
+    );
+    assert_eq!(groups[0].n, Some(110));
+}
+
+#[test]
+fn case_o_06_a_score_on_another_scale_has_no_unit_and_says_so() {
+    let report = report("lm-eval/string-null-and-other-scale.json");
+    let acc = of(&report, "acc[filter=none,task=percent]");
+    assert_eq!(acc.unit, None);
+    assert!(acc.notes[0].contains("another scale"), "{:?}", acc.notes);
+}
+
+#[test]
+fn case_o_23_a_score_that_is_no_number_leaves_the_others() {
+    let report = report("lm-eval/not-finite.json");
+    let odd = of(&report, "odd[filter=none,task=odd]");
+    assert_eq!(odd.processes, [Process::failed("not a finite number")]);
+    assert_eq!(of(&report, "acc[filter=none,task=quizzes]").processes, [Process::of(vec![0.727])]);
+    let strict = serde_json::to_string(&report).unwrap();
+    assert!(!strict.contains("NaN") && !strict.contains("Infinity"), "{strict}");
+}
+
+#[test]
+fn what_stands_beside_a_metric_is_none_and_every_filter_is_its_own_series() {
+    let report = report("lm-eval/v0.4.13-results.json");
+    let names: Vec<String> = report.series.iter().map(Reported::label).collect();
+    assert!(
+        !names
+            .iter()
+            .any(|name| ["alias", "sample", "stderr", "name"].iter().any(|word| name.starts_with(word))),
+        "{names:?}"
+    );
+    let filters = names.iter().filter(|name| name.starts_with("exact_match["));
+    assert_eq!(filters.count(), 2);
+    assert_eq!(
+        of(&report, "pass@1[filter=create_test,task=code]").better,
+        Some(Better::Higher),
+        "filed as pass_at_k"
+    );
+    assert_eq!(of(&report, "err[filter=none,task=judge]").better, Some(Better::Lower));
+}
+
 #[test]
 fn case_o_10_units_convert_or_are_refused() {
     let reading = figures(
@@ -55,7 +138,7 @@ fn case_o_10_units_convert_or_are_refused() {
 #[test]
 fn case_o_13_a_command_that_dies_at_once_is_never_the_fastest() {
     let report = report("hyperfine/ignored-failures.json");
-    let failed = |series: &&gate::model::report::Reported| series.processes.iter().any(|process| matches!(process, Process::Missing(_)));
+    let failed = |series: &&Reported| series.processes.iter().any(|process| matches!(process, Process::Missing(_)));
     assert_eq!(
         report.series.iter().filter(failed).count(),
         9,
@@ -148,4 +231,28 @@ fn a_direction_against_the_format_is_a_failure() {
         reading.missing["t"].why.starts_with("the format says that higher is better"),
         "{reading:?}"
     );
+}
+
+#[test]
+fn case_o_21_failed_requests_fail_the_run() {
+    for (case, why) in [
+        ("vllm/serve-all-failed.json", "0 of 8 requests completed"),
+        ("vllm/serve-some-failed.json", "5 of 8 requests completed"),
+        ("vllm/serve-older-without-failed.json", "7 of 8 requests completed"),
+        ("vllm/serve-failed.txt", "180 of 182 requests completed"),
+    ] {
+        let report = report(case);
+        assert!(!report.series.is_empty());
+        for series in &report.series {
+            assert_eq!(series.processes, [Process::failed(why)], "{case}: {}", series.label());
+        }
+    }
+}
+
+#[test]
+fn case_o_22_appended_runs_are_samples_of_one_series() {
+    let appended = of(&report("vllm/serve-appended.jsonl"), "output_throughput");
+    assert_eq!(appended.processes, [Process::of(vec![83.5]), Process::of(vec![61.5])]);
+    let swept = of(&report("vllm/sweep.json"), "duration[max_concurrency=1]");
+    assert_eq!(swept.processes, [Process::of(vec![1.4]), Process::of(vec![0.6])]);
 }
