@@ -22,6 +22,7 @@ pub const KEY_VALUE: Adapter = Adapter {
     source: "docs/formats.md of this repository",
     signs: None,
     read,
+    write: None,
 };
 
 /// Longest line that is read; a longer one is skipped whole, because a cut number is a wrong number.

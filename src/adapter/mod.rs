@@ -1,6 +1,9 @@
 //! Foreign text becomes series: one file a tool, and the foreign shapes stay private to it.
 
+pub mod bmf;
+pub mod csv;
 pub mod foreign;
+pub mod github_action_benchmark;
 pub mod google_benchmark;
 pub mod hyperfine;
 pub mod key_value;
@@ -19,6 +22,9 @@ const SIGNS_NEEDED: usize = 2;
 /// How much of an unknown content a message shows, in characters.
 const SHOWN_MAX_CHARS: usize = 80;
 
+/// Writes a report in a foreign format, or refuses what the format cannot say.
+pub type Write = fn(&Report) -> Result<String, Refused>;
+
 /// One kind of output that `gate` can read.
 #[derive(Debug, Clone, Copy)]
 pub struct Adapter {
@@ -33,6 +39,9 @@ pub struct Adapter {
     /// Reads one output; never panics, whatever the bytes are. `wanted` is what a gate declares: a format that names its own series
     /// does not need it.
     pub read: fn(&Input, wanted: &[Series]) -> Result<Report, Refused>,
+    /// Writes series in this format: the middle value of each; refused where one is missing, because the format cannot say so. None where
+    /// only reading makes sense.
+    pub write: Option<Write>,
 }
 
 impl Adapter {
@@ -59,6 +68,9 @@ pub const ALL: &[Adapter] = &[
     llama_bench::LLAMA_BENCH,
     lm_eval::LM_EVAL,
     vllm::VLLM,
+    bmf::BMF,
+    github_action_benchmark::GITHUB_ACTION_BENCHMARK,
+    csv::CSV,
 ];
 
 /// The adapter of this name; the error lists the names that exist.

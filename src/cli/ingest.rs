@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, bail};
-use clap::{Args, ValueEnum};
+use anyhow::{Context as _, Result, anyhow, bail};
+use clap::Args;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -39,8 +39,8 @@ pub struct Ingest {
     /// The adapter, where the content does not tell it (`--list` shows them)
     #[arg(long, value_name = "NAME", value_parser = adapter::find)]
     adapter: Option<&'static Adapter>,
-    /// How the evidence is shown
-    #[arg(long, value_enum, default_value_t = Shown::Terminal)]
+    /// How the evidence is shown: terminal, json, or a format that an adapter writes (bmf, github-action-benchmark)
+    #[arg(long, value_name = "FORMAT", default_value = "terminal", value_parser = shown)]
     format: Shown,
     /// When the run began, RFC 3339: an older result is a leftover of another run and refused
     #[arg(long, value_name = "TIME")]
@@ -53,12 +53,24 @@ pub struct Ingest {
     list: bool,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+/// How evidence is shown.
+#[derive(Debug, Clone, Copy)]
 enum Shown {
-    /// Tables
     Terminal,
-    /// One JSON object
     Json,
+    As(&'static Adapter),
+}
+
+fn shown(name: &str) -> Result<Shown, String> {
+    let writers = || adapter::ALL.iter().filter(|adapter| adapter.write.is_some());
+    match name {
+        "terminal" => Ok(Shown::Terminal),
+        "json" => Ok(Shown::Json),
+        other => writers().find(|adapter| adapter.name == other).map(Shown::As).ok_or_else(|| {
+            let names: Vec<&str> = writers().map(|adapter| adapter.name).collect();
+            format!("unknown format {other:?}: known are terminal, json, {}", names.join(", "))
+        }),
+    }
 }
 
 /// The evidence of one file.
@@ -170,6 +182,13 @@ impl Ingest {
                 serde_json::to_string(&Everything { version, results })? + "\n"
             }
             Shown::Terminal => results.iter().map(as_table).collect(),
+            Shown::As(adapter) => {
+                let write = adapter.write.ok_or_else(|| anyhow!("{} is not written", adapter.name))?;
+                let [one] = results.as_slice() else {
+                    bail!("{} results: {} holds one; give one file", results.len(), adapter.name);
+                };
+                write(&one.report).with_context(|| format!("{} as {}", one.file, adapter.name))?
+            }
         })
     }
 }

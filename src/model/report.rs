@@ -117,6 +117,16 @@ impl Reported {
         }
     }
 
+    /// The value that stands for the series in a format that knows only one: the middle repetition.
+    ///
+    /// # Errors
+    /// When the series has no value.
+    pub fn exported(&self) -> Result<f64, Refused> {
+        let missing = |why: &str| Refused(format!("{}: {why}: this format cannot say that a value is missing", self.label()));
+        let values = self.together().map_err(|found| missing(&found.why))?;
+        reduce(values, Reduce::Median).ok_or_else(|| missing("no repetition"))
+    }
+
     /// The repetitions of every process together. One missing process makes the figure missing: what is left would be a choice.
     fn together(&self) -> Result<Vec<f64>, Missing> {
         let mut all = Vec::new();

@@ -94,3 +94,28 @@ fn a_cut_last_line_needs_leave() {
         assert!(done.out.contains(words), "{words}: {}", done.out);
     }
 }
+
+#[test]
+fn evidence_is_written_in_the_formats_that_adapters_write() {
+    let sandbox = Sandbox::new();
+    let bench = data("llama-bench/lines.jsonl");
+    let done = sandbox.gate(&["ingest", "--format", "bmf", &bench]).exits(0);
+    assert_eq!(json(&done.out)["pp512"]["value"]["value"], 1500.5);
+    let done = sandbox.gate(&["ingest", "--format", "github-action-benchmark", &bench]).exits(0);
+    assert_eq!(
+        json(&done.out)[1],
+        serde_json::json!({"name": "tg128", "unit": "tok/s", "value": 95.5})
+    );
+    sandbox
+        .gate(&["ingest", "--format", "bmf", &data("hyperfine/ignored-failures.json")])
+        .exits(2)
+        .says("cannot say that a value is missing");
+    sandbox
+        .gate(&["ingest", "--format", "yaml", &bench])
+        .exits(2)
+        .says("terminal, json, bmf");
+    sandbox
+        .gate(&["ingest", "--format", "bmf", &bench, &bench])
+        .exits(2)
+        .says("give one file");
+}

@@ -23,6 +23,7 @@ pub const LM_EVAL: Adapter = Adapter {
     source: "https://github.com/EleutherAI/lm-evaluation-harness/blob/main/lm_eval/evaluator.py (0.2 to 0.4.13)",
     signs: Some(signs),
     read,
+    write: None,
 };
 
 /// Members of a task's map that are no metric.

@@ -256,3 +256,63 @@ fn case_o_22_appended_runs_are_samples_of_one_series() {
     let swept = of(&report("vllm/sweep.json"), "duration[max_concurrency=1]");
     assert_eq!(swept.processes, [Process::of(vec![1.4]), Process::of(vec![0.6])]);
 }
+
+#[test]
+fn case_o_10_a_unit_that_changed_is_converted() {
+    let value = |case| figures(case, &[("a:lower:us", "a")]).values["a"];
+    assert_eq!(value("github-action-benchmark/unit-changed-base.json"), 900.0);
+    assert_eq!(value("github-action-benchmark/unit-changed-new.json"), 1200.0);
+}
+
+#[test]
+fn case_o_30_a_format_without_direction_states_none_whatever_the_name() {
+    for case in ["bmf/two-measures.json", "github-action-benchmark/custom.json", "csv/columns.csv"] {
+        assert!(report(case).series.iter().all(|series| series.better.is_none()), "{case}");
+    }
+    assert!(report("bmf/two-measures.json").series.iter().all(|series| series.unit.is_none()));
+}
+
+#[test]
+fn what_was_exported_reads_back_the_same() {
+    for case in ["bmf/exported.json", "bmf/two-measures.json", "github-action-benchmark/custom.json"] {
+        let adapter = find(case.split('/').next().unwrap()).unwrap();
+        let write = adapter.write.unwrap();
+        let once = write(&report(case)).unwrap();
+        let again = read(adapter, once.as_bytes(), false).unwrap();
+        assert_eq!(write(&again).unwrap(), once, "{case}");
+        let values = |report: &Report| {
+            report
+                .series
+                .iter()
+                .map(|series| (series.label(), series.processes.clone()))
+                .collect::<Vec<_>>()
+        };
+        let sorted = |report: &Report| {
+            let mut values = values(report);
+            values.sort_by(|a, b| a.0.cmp(&b.0));
+            values
+        };
+        assert_eq!(sorted(&again), sorted(&report(case)), "{case}");
+    }
+    let failed = report("vllm/serve-some-failed.json");
+    let told = find("bmf").unwrap().write.unwrap()(&failed).unwrap_err().0;
+    assert!(
+        told.contains("5 of 8 requests completed: this format cannot say that a value is missing"),
+        "{told}"
+    );
+}
+
+#[test]
+fn declared_columns_are_measured_and_the_others_tell_rows_apart() {
+    let label = |column: &str| format!("{column}[batch=1,case=a, quoted]");
+    let reading = figures(
+        "csv/columns.csv",
+        &[
+            ("a:higher:tok/s", &label("tok_s")),
+            ("m:lower:ms", &label("ms")),
+            ("b:higher:tok/s", "tok_s"),
+        ],
+    );
+    assert_eq!(reading.values["a"], 101.0, "the middle of two rows");
+    assert!(reading.missing["b"].why.starts_with("2 series have this name"), "{reading:?}");
+}
