@@ -16,7 +16,7 @@ use crate::model::unit::Unit;
 pub const POROS: Adapter = Adapter {
     name: "poros",
     about: "Poros Bench results.jsonl or a cell: memory, seconds a step, throughput and parity of each method, model and precision",
-    source: "https://pypi.org/project/poros/ (0.2.0)",
+    source: "docs/formats.md of this repository: no public definition is known (rows as of 0.2.0)",
     signs: Some(signs),
     read,
     write: None,
