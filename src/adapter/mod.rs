@@ -9,6 +9,7 @@ pub mod hyperfine;
 pub mod key_value;
 pub mod llama_bench;
 pub mod lm_eval;
+pub mod poros;
 pub mod vllm;
 
 use crate::model::figure::{Figure, Reading};
@@ -70,6 +71,7 @@ pub const ALL: &[Adapter] = &[
     vllm::VLLM,
     bmf::BMF,
     github_action_benchmark::GITHUB_ACTION_BENCHMARK,
+    poros::POROS,
     csv::CSV,
 ];
 

@@ -88,6 +88,47 @@ impl Preflight {
     }
 }
 
+/// What a gate's required checks find on this machine before anything is measured there; without a declared one, those that the profile of
+/// the architecture requires where there is a GPU, and none where there is not.
+///
+/// # Errors
+/// When the machine is unfit, or one of these checks has no answer: the reason first, then what to do.
+pub(super) fn required(declared: &[String], devices: &[Gpu]) -> Result<Host> {
+    let source = source(None)?;
+    if declared.is_empty() && device::list(Path::new("/")).is_empty() {
+        return Ok(Host::default());
+    }
+    let mut machine = host::observed(&source);
+    if !devices.is_empty() {
+        machine.keep_only(&devices.iter().map(|gpu| gpu.bdf.clone()).collect());
+    }
+    let mut profile = of_arch(&machine)?;
+    if !declared.is_empty() {
+        profile.required = declared.to_vec();
+    }
+    let wanted = &profile.required;
+    let others = check::ALL
+        .iter()
+        .map(|check| check.id)
+        .filter(|id| !wanted.iter().any(|wanted| wanted == id));
+    profile.off = others.map(str::to_owned).collect();
+    let findings = check::preflight(&machine, &profile).map_err(|why| anyhow!(why))?;
+    let fault = |level: Level| findings.iter().find(|finding| finding.level == level);
+    if let Some(finding) = fault(Level::Fail).or_else(|| fault(Level::Unknown)) {
+        let is = if finding.level == Level::Fail {
+            "is unfit to measure on"
+        } else {
+            "cannot be told fit to measure on"
+        };
+        let [saw, wants, hint] = [&finding.saw, &finding.wants, &finding.hint].map(|text| plain_line(text, TEXT_MAX));
+        bail!(
+            "this machine {is}: {}: {saw}; wanted: {wants}; next: {hint} Nothing was measured; `gate preflight` tells more",
+            finding.check
+        );
+    }
+    Ok(Host { findings, replayed: false })
+}
+
 /// The machine's GPUs, as the choice of some of them counts them.
 fn gpus(machine: &Machine) -> Vec<Gpu> {
     let nodes = machine.nodes.iter().flatten().enumerate();

@@ -11,7 +11,7 @@ use super::making::{Making, Ready};
 use super::session::{self, Device};
 use super::workspace::{Declared, Workspace, layered};
 use super::{Perf, Places, announce, declare, identity, pair};
-use crate::cli::{Cancelled, say};
+use crate::cli::{Cancelled, preflight, say};
 use crate::edge::device::{self, Gpu};
 use crate::edge::process::Interrupts;
 use crate::edge::session::{Header, Session};
@@ -19,6 +19,7 @@ use crate::edge::{clock, environment, files, ledger};
 use crate::judge::{Case, judge};
 use crate::model::evidence::Evidence;
 use crate::model::gate::Gate;
+use crate::model::gate::declaration::Declaration;
 use crate::model::host::Host;
 use crate::model::identity::{Facts, Identity, Source};
 use crate::model::judgement::{Outcome, Verdict};
@@ -138,6 +139,7 @@ impl<'a> Runner<'a> {
             return Ok((record, None));
         }
         let run = declared.declaration.run.as_ref().ok_or_else(|| anyhow!("it has no [run]"))?;
+        refuse_what_cannot_be_kept(&declared.declaration)?;
         let single = self.is_single(declared);
         let revisions = self.revisions(declared, single)?;
         let (gate, mut plan) = (self.record_gate(declared, single), plan(declared, run, single));
@@ -174,6 +176,7 @@ impl<'a> Runner<'a> {
         context.identical = identical && declared.declaration.arms.skip_identical;
         context.attempt = self.attempt(&gate, &arms)?;
         let caches = &run.caches;
+        let checks = &declared.declaration.require.checks;
         let declared = declare::Declared {
             gate,
             plan,
@@ -197,6 +200,7 @@ impl<'a> Runner<'a> {
             self.options.lock_timeout,
             &declared.context.command,
         )?;
+        let host = preflight::required(checks, &self.devices)?;
         let (session, ledger) = match resumed {
             Some(session) => {
                 let ledger = self
@@ -207,7 +211,7 @@ impl<'a> Runner<'a> {
                 ledger::check(&ledger)?;
                 (go_on(session, &declared, &arms, caches)?, ledger)
             }
-            None => (self.begin(declared, &arms)?, self.places.ledger.clone()),
+            None => (self.begin(declared, &arms, host)?, self.places.ledger.clone()),
         };
         device.run(session, arms, &ledger)
     }
@@ -272,8 +276,9 @@ impl<'a> Runner<'a> {
         Ok(counted.max(of_job))
     }
 
-    fn begin(&self, declared: declare::Declared, arms: &Arms) -> Result<Session> {
-        let header = identity::header(declared, arms, self.places.ledger.clone(), self.options.labels());
+    fn begin(&self, declared: declare::Declared, arms: &Arms, host: Host) -> Result<Session> {
+        let mut header = identity::header(declared, arms, self.places.ledger.clone(), self.options.labels());
+        header.host = host;
         let same = |other: &Header| other.plan == header.plan && other.gate == header.gate && other.identity.arms == header.identity.arms;
         if header.labels.is_empty()
             && let Some(id) = crate::edge::session::unfinished(&self.places.sessions, same)
@@ -335,6 +340,18 @@ impl<'a> Runner<'a> {
             None,
         ))
     }
+}
+
+/// What a gate declares is kept or refused, never passed over.
+fn refuse_what_cannot_be_kept(declaration: &Declaration) -> Result<()> {
+    let advice = "leave the key out, or use a version that can: this one does not";
+    if declaration.require.guard {
+        bail!("require.guard: a capability guard must have passed: {advice}");
+    }
+    if declaration.plan.warmup.is_some() {
+        bail!("plan.warmup: a helper that brings the clocks up: {advice}");
+    }
+    Ok(())
 }
 
 /// A session that was killed goes on only with the same gate on the same artifacts.

@@ -316,3 +316,21 @@ fn declared_columns_are_measured_and_the_others_tell_rows_apart() {
     assert_eq!(reading.values["a"], 101.0, "the middle of two rows");
     assert!(reading.missing["b"].why.starts_with("2 series have this name"), "{reading:?}");
 }
+
+#[test]
+fn a_cell_that_ran_out_of_memory_has_no_number() {
+    let report = report("poros/results.jsonl");
+    let cell = |name: &str, method: &str| of(&report, &format!("{name}[method={method},model=org/m-7b,precision=nf4]"));
+    assert_eq!(
+        cell("vram_peak_mb", "peft").processes,
+        [Process::failed("oom: HIP out of memory")],
+        "it holds 0.0"
+    );
+    assert_eq!(cell("s_per_step", "peft").processes, [Process::failed("oom: HIP out of memory")]);
+    assert_eq!(cell("s_per_step", "poros").processes.len(), 3, "a pass is a process");
+    let parity = cell("parity_loss_max_diff", "poros");
+    assert_eq!(
+        (parity.processes, parity.notes),
+        (vec![Process::of(vec![0.0])], vec!["0.00e+00".to_owned()])
+    );
+}
