@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 
+REPEATS = 3
 ROUNDS = 9
 STARTS = 50
 PROCESSES_PER_BLOCK = 4
@@ -43,30 +44,32 @@ def fresh_folder():
     return path
 
 
-def sessions(perf, hyperfine):
-    """Median seconds of gate, of its syncs, and of hyperfine, interleaved so that a drift of the machine meets both."""
-    walls, syncs, others = [], [], []
-    for _ in range(ROUNDS):
-        wall_s, told = run(perf, fresh_folder())
-        found = SYNCED.search(told)
-        if not found:
-            sys.exit(f"gate does not tell how long it synced: {told.strip()}")
-        walls.append(wall_s)
-        syncs.append(float(found.group(1)))
-        others.append(run(hyperfine)[0])
-    unsynced_s = statistics.median(wall_s - sync_s for wall_s, sync_s in zip(walls, syncs))
-    return statistics.median(walls), unsynced_s, statistics.median(syncs), statistics.median(others)
+def session(perf, hyperfine):
+    """Seconds of gate, of its syncs, and of hyperfine, right after each other so that a drift of the machine meets both."""
+    wall_s, told = run(perf, fresh_folder())
+    found = SYNCED.search(told)
+    if not found:
+        sys.exit(f"gate does not tell how long it synced: {told.strip()}")
+    return wall_s, float(found.group(1)), run(hyperfine)[0]
 
 
 def starts(*commands):
-    """Median seconds of each command, interleaved."""
-    walls = [[run(command)[0] for command in commands] for _ in range(STARTS)]
-    return [statistics.median(each) for each in zip(*walls)]
+    """Seconds of each command, interleaved, STARTS times."""
+    return [[run(command)[0] for command in commands] for _ in range(STARTS)]
 
 
-def figure(name, text, goal=None, met=None):
+def medians(rows):
+    return [statistics.median(each) for each in zip(*rows)]
+
+
+def ratio(pairs):
+    """The median of the ratios of neighbours, which a drift of the machine meets alike."""
+    return statistics.median(one / other for one, other in pairs)
+
+
+def figure(name, text, goal=None, met=None, span=None):
     judged = "" if goal is None else f"   (goal: {goal}: {'met' if met else 'missed'})"
-    print(f"{name:<34}{text:>12}{judged}")
+    print(f"{name:<34}{text:>12}{f'   ({span})' if span else ''}{judged}")
 
 
 def main():
@@ -75,26 +78,32 @@ def main():
     perf = [gate, "perf", "--a", "true", "--b", "true", "--fixed-blocks", str(blocks), "--warmup-runs", "1"]
     # Two warm-up runs here, as gate has one an arm.
     hyperfine = ["hyperfine", "-N", "--style", "none", "--warmup", "2", "--runs", str(processes), "true"]
-    gate_s, unsynced_s, sync_s, hyperfine_s = sessions(perf, hyperfine)
-    gate_start_s, hyperfine_start_s = starts([gate, "--version"], ["hyperfine", "--version"])
+    repeats = [[session(perf, hyperfine) for _ in range(ROUNDS)] for _ in range(REPEATS)]
+    launches = [starts([gate, "--version"], ["hyperfine", "--version"]) for _ in range(REPEATS)]
     gate_peak, hyperfine_peak = (peak_bytes(command, fresh_folder()) for command in (perf, hyperfine))
 
     def each_ms(total_s):
         return f"{total_s / (processes + 2) * 1e3:.3f} ms"
 
-    print(f"processes a run: {processes} and 2 warm-up runs; medians of {ROUNDS} interleaved runs")
+    def ratios(name, found, goal=None):
+        middle = statistics.median(found)
+        met = None if goal is None else middle <= goal
+        figure(name, f"{middle:.2f}", goal and f"at most {goal}", met, f"{min(found):.2f} to {max(found):.2f}")
+
+    gate_s, sync_s, hyperfine_s = medians(row for rows in repeats for row in rows)
+    print(f"processes a run: {processes} and 2 warm-up runs; times are medians of {REPEATS * ROUNDS} interleaved runs;")
+    print(f"ratios are medians of {ROUNDS} neighbours, {REPEATS} times: the median of these, and their range")
     figure("gate, wall per process", each_ms(gate_s))
     figure("  of it syncing the sample file", each_ms(sync_s))
     figure("hyperfine -N, wall per process", each_ms(hyperfine_s))
-    ratio = unsynced_s / hyperfine_s
-    figure("ratio, syncs apart", f"{ratio:.2f}", "at most 1.0", ratio <= 1.0)
-    figure("ratio, syncs included", f"{gate_s / hyperfine_s:.2f}")
+    ratios("ratio, syncs apart", [ratio((wall - sync, other) for wall, sync, other in rows) for rows in repeats], 1.0)
+    ratios("ratio, syncs included", [ratio((wall, other) for wall, _, other in rows) for rows in repeats])
     figure("gate, peak memory", f"{gate_peak / 2**20:.1f} MiB", "at most 40 MiB", gate_peak <= 40 * 2**20)
     figure("hyperfine, peak memory", f"{hyperfine_peak / 2**20:.1f} MiB")
+    gate_start_s, hyperfine_start_s = medians(row for rows in launches for row in rows)
     figure("gate --version", f"{gate_start_s * 1e3:.2f} ms")
     figure("hyperfine --version", f"{hyperfine_start_s * 1e3:.2f} ms")
-    ratio = gate_start_s / hyperfine_start_s
-    figure("ratio", f"{ratio:.2f}", "at most 2.0", ratio <= 2.0)
+    ratios("ratio", [ratio(rows) for rows in launches], 2.0)
 
 
 main()

@@ -4,7 +4,7 @@
 //! The modules stand on four floors, and each knows only the floors below it:
 //!
 //! 1. [`model`]: nouns, plain data; no input or output, no statistics, no clock.
-//! 2. [`judge`], [`adapter`], [`render`]: pure functions of model values; siblings never import each other.
+//! 2. [`judge`], [`adapter`], [`check`], [`render`]: pure functions of model values; siblings never import each other.
 //! 3. [`edge`]: everything that touches the world; it knows `model` and nothing else.
 //! 4. [`cli`]: argument structs and composition; the only floor that prints.
 
@@ -15,6 +15,7 @@ pub mod exit;
 pub mod model;
 
 pub mod adapter;
+pub mod check;
 pub mod judge;
 pub mod render;
 

@@ -3,23 +3,26 @@
 //! A wanted name is searched as it stands and matches whole. What looks like the series but cannot be read is a failure with its
 //! reason, never a nearby number.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::Adapter;
-use crate::model::figure::{Figure, Reading};
-use crate::model::metric::Metric;
+use super::foreign::Input;
+use crate::model::gate::declaration::Series;
 use crate::model::quantity::{names_no_finite_number, split_number};
-use crate::model::text::plain;
-use crate::model::unit::{Unit, convert};
+use crate::model::report::{Process, Refused, Report, Reported};
+use crate::model::unit::Unit;
 
 /// Reads key-value lines and flat JSON objects.
 pub const KEY_VALUE: Adapter = Adapter {
     name: "key-value",
     about: "name=value or name: value with an optional unit, several on a line, or a flat JSON object; the last one wins",
+    source: "docs/formats.md of this repository",
+    signs: None,
     read,
+    write: None,
 };
 
 /// Longest line that is read; a longer one is skipped whole, because a cut number is a wrong number.
@@ -27,33 +30,75 @@ const LINE_MAX_BYTES: usize = 64 * 1024;
 /// Longest piece of foreign text that a reason quotes, in characters.
 const QUOTE_MAX_CHARS: usize = 40;
 
-fn read(output: &[u8], wanted: &[Metric]) -> Reading {
-    let text = plain(output);
-    let mut reading = Reading::default();
+/// A number with the unit that stood beside it, or why there is none.
+type Given = Result<(f64, Option<Unit>), String>;
+
+/// What was found of each wanted name so far.
+struct Found<'w> {
+    names: BTreeMap<&'w str, Option<Given>>,
+}
+
+impl<'w> Found<'w> {
+    fn missing(&self) -> Vec<&'w str> {
+        let open = self.names.iter().filter(|(_, given)| given.is_none());
+        open.map(|(name, _)| *name).collect()
+    }
+
+    fn set(&mut self, name: &'w str, given: Given) {
+        self.names.insert(name, Some(given));
+    }
+}
+
+/// The names are the gate's: this format has no list of its own series.
+fn read(input: &Input, wanted: &[Series]) -> Result<Report, Refused> {
+    if wanted.is_empty() {
+        return Err(Refused(
+            "key-value output is searched for declared names, and none is declared: name the metrics in a gate file".to_owned(),
+        ));
+    }
+    let names = wanted.iter().map(|series| (series.from.as_str(), None));
+    let mut found = Found { names: names.collect() };
+    let skipped = search(input.text(), &mut found);
+    let series = found.names.into_iter().map(|(name, given)| {
+        let (unit, process) = match given {
+            Some(Ok((value, unit))) => (unit, Process::of(vec![value])),
+            Some(Err(why)) => (None, Process::failed(why)),
+            None => (None, Process::not_measured(absent(skipped))),
+        };
+        Reported {
+            name: name.to_owned(),
+            unit,
+            processes: vec![process],
+            ..Reported::default()
+        }
+    });
+    Ok(Report {
+        tool: "key-value output".to_owned(),
+        series: series.collect(),
+        ..Report::default()
+    })
+}
+
+/// Fills in what the text says; gives how many lines were too long to read.
+fn search(text: &str, found: &mut Found<'_>) -> usize {
     let mut skipped = 0;
-    if let Some(object) = json_object(&text) {
-        take_json(&object, wanted, &mut reading);
-    } else {
-        // From the end, because the last one wins: a chatty program costs no more than its last lines.
-        for line in text.rsplit(['\n', '\r']) {
-            if wanted.iter().all(|metric| reading.has(&metric.name)) {
-                break;
-            } else if line.len() > LINE_MAX_BYTES {
-                skipped += 1;
-            } else if let Some(object) = json_object(line).or_else(|| json_object(after_leading_word(line))) {
-                take_json(&object, wanted, &mut reading);
-            } else {
-                take_pairs(line, wanted, &mut reading);
-            }
+    if let Some(object) = json_object(text) {
+        take_json(&object, found);
+        return skipped;
+    }
+    // From the end, because the last one wins: a chatty program costs no more than its last lines.
+    for line in text.rsplit(['\n', '\r']) {
+        if found.missing().is_empty() {
+            break;
+        } else if line.len() > LINE_MAX_BYTES {
+            skipped += 1;
+        } else if let Some(object) = json_object(line).or_else(|| json_object(after_leading_word(line))) {
+            take_json(&object, found);
+        } else {
+            take_pairs(line, found);
         }
     }
-    for metric in wanted {
-        if reading.has(&metric.name) {
-            continue;
-        }
-        reading.set(&metric.name, Figure::not_measured(absent(skipped)));
-    }
-    reading
+    skipped
 }
 
 fn absent(skipped_lines: usize) -> String {
@@ -81,17 +126,13 @@ fn json_object(text: &str) -> Option<HashMap<String, Top>> {
     }
 }
 
-fn take_json(object: &HashMap<String, Top>, wanted: &[Metric], reading: &mut Reading) {
-    for metric in wanted {
-        if reading.has(&metric.name) {
-            continue;
+fn take_json(object: &HashMap<String, Top>, found: &mut Found<'_>) {
+    for name in found.missing() {
+        match object.get(name) {
+            Some(Top::Number(value)) => found.set(name, Ok((*value, None))),
+            Some(Top::Other(kind)) => found.set(name, Err(format!("{kind}, where a JSON number should stand"))),
+            None => {}
         }
-        let figure = match object.get(&metric.name) {
-            Some(Top::Number(value)) => Figure::Value(*value),
-            Some(Top::Other(kind)) => Figure::failed(format!("{kind}, where a JSON number should stand")),
-            None => continue,
-        };
-        reading.set(&metric.name, figure);
     }
 }
 
@@ -152,32 +193,27 @@ impl<'de> Deserialize<'de> for Top {
 
 // --- pairs ---
 
-fn take_pairs(line: &str, wanted: &[Metric], reading: &mut Reading) {
-    for metric in wanted {
-        if reading.has(&metric.name) {
-            continue;
-        }
-        let at_occurrence = |(at, name): (usize, &str)| pair(&line[..at], &line[at + name.len()..], metric.unit);
-        if let Some(figure) = line.rmatch_indices(metric.name.as_str()).find_map(at_occurrence) {
-            reading.set(&metric.name, figure);
+fn take_pairs(line: &str, found: &mut Found<'_>) {
+    for name in found.missing() {
+        let at_occurrence = |(at, name): (usize, &str)| pair(&line[..at], &line[at + name.len()..]);
+        if let Some(given) = line.rmatch_indices(name).find_map(at_occurrence) {
+            found.set(name, given);
         }
     }
 }
 
-/// The figure at one occurrence of a name, or `None` where the name is only a part of a longer one, or no pair at all.
-fn pair(before: &str, after: &str, unit: Unit) -> Option<Figure> {
+/// What is given at one occurrence of a name, or `None` where the name is only a part of a longer one, or no pair at all.
+fn pair(before: &str, after: &str) -> Option<Given> {
     if let (Some(_), Some(after)) = (before.strip_suffix('"'), after.strip_prefix('"')) {
-        return after
-            .trim_start()
-            .strip_prefix(':')
-            .map(|value| unreadable_json(value.trim_start()));
+        let value = after.trim_start().strip_prefix(':')?;
+        return Some(Err(unreadable_json(value.trim_start())));
     }
     let spaced = after.trim_start_matches([' ', '\t']);
     let value = spaced.strip_prefix(['=', ':'])?;
     if value.starts_with(['=', ':']) || !starts_a_name(before, after.starts_with('=')) {
         return None;
     }
-    Some(figure(value.trim_start_matches([' ', '\t']), unit))
+    Some(given(value.trim_start_matches([' ', '\t'])))
 }
 
 /// Whether a name may begin after `before`. A tight `name=value` stands alone as a word; a spaced pair also needs that nothing
@@ -203,40 +239,31 @@ fn after_leading_word(line: &str) -> &str {
     if capitals || bracketed { rest.trim_start() } else { line }
 }
 
-/// A quoted key outside a JSON object that could be read: never a value.
-fn unreadable_json(value: &str) -> Figure {
+/// Why a quoted key outside a JSON object that could be read is never a value.
+fn unreadable_json(value: &str) -> String {
     let number = split_number(value).and_then(|(number, _)| number.parse::<f64>().ok());
-    if names_no_finite_number(value) || number.is_some_and(|number| !number.is_finite()) {
-        Figure::failed("not a finite number")
+    let why = if names_no_finite_number(value) || number.is_some_and(|number| !number.is_finite()) {
+        "not a finite number"
     } else {
-        Figure::failed("stands in JSON that is no object of its own: print the object on one line, or as the whole output")
-    }
+        "stands in JSON that is no object of its own: print the object on one line, or as the whole output"
+    };
+    why.to_owned()
 }
 
-/// Reads a number and its optional unit at the front of `value`, in the metric's unit.
-fn figure(value: &str, unit: Unit) -> Figure {
+/// Reads a number and its optional unit at the front of `value`.
+fn given(value: &str) -> Given {
     if names_no_finite_number(value) {
-        return Figure::failed("not a finite number");
+        return Err("not a finite number".to_owned());
     }
     let Some((number, rest)) = split_number(value) else {
-        return Figure::failed(match word(value) {
+        return Err(match word(value) {
             "" => "no value after the name".to_owned(),
             other => format!("not a number: {}", quote(other)),
         });
     };
-    let Ok(number) = number.parse::<f64>() else {
-        return Figure::failed(format!("not a number: {}", quote(word(value))));
-    };
-    let given = match unit_after(rest) {
-        Ok(given) => given.unwrap_or(unit),
-        Err(why) => return Figure::failed(format!("{}: {why}", quote(word(value)))),
-    };
-    match (number.is_finite(), convert(number, given, unit)) {
-        (false, _) => Figure::failed("not a finite number"),
-        (true, Some(converted)) => Figure::Value(converted),
-        (true, None) if given.dimension() == unit.dimension() => Figure::failed(format!("too large for a number of {unit}")),
-        (true, None) => Figure::failed(format!("given in {given}, which does not convert to {unit}")),
-    }
+    let parsed = number.parse::<f64>().map_err(|_| format!("not a number: {}", quote(word(value))))?;
+    let unit = unit_after(rest).map_err(|why| format!("{}: {why}", quote(word(value))))?;
+    Ok((parsed, unit))
 }
 
 /// The unit written after a number, directly or after spaces. A word of prose is no unit; what is glued to the number, or has a

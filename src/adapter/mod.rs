@@ -1,9 +1,29 @@
-//! Foreign text becomes figures: one file a tool, and the foreign shapes stay private to it.
+//! Foreign text becomes series: one file a tool, and the foreign shapes stay private to it.
 
+pub mod bmf;
+pub mod csv;
+pub mod foreign;
+pub mod github_action_benchmark;
+pub mod google_benchmark;
+pub mod hyperfine;
 pub mod key_value;
+pub mod llama_bench;
+pub mod lm_eval;
+pub mod vllm;
 
-use crate::model::figure::Reading;
-use crate::model::metric::Metric;
+use crate::model::figure::{Figure, Reading};
+use crate::model::gate::declaration::Series;
+use crate::model::report::{Refused, Report};
+use crate::model::text::plain_line;
+use foreign::{Input, Json};
+
+/// How many signs must agree before content decides.
+const SIGNS_NEEDED: usize = 2;
+/// How much of an unknown content a message shows, in characters.
+const SHOWN_MAX_CHARS: usize = 80;
+
+/// Writes a report in a foreign format, or refuses what the format cannot say.
+pub type Write = fn(&Report) -> Result<String, Refused>;
 
 /// One kind of output that `gate` can read.
 #[derive(Debug, Clone, Copy)]
@@ -12,13 +32,46 @@ pub struct Adapter {
     pub name: &'static str,
     /// One line for help.
     pub about: &'static str,
-    /// Reads the output of one process. Every wanted metric gets exactly one figure; never fails and never panics, whatever the
-    /// bytes are.
-    pub read: fn(output: &[u8], wanted: &[Metric]) -> Reading,
+    /// Where the format is defined, and the versions that were read.
+    pub source: &'static str,
+    /// How many independent signs of the format the content shows; none where content cannot tell it.
+    pub signs: Option<fn(&Input) -> usize>,
+    /// Reads one output; never panics, whatever the bytes are. `wanted` is what a gate declares: a format that names its own series
+    /// does not need it.
+    pub read: fn(&Input, wanted: &[Series]) -> Result<Report, Refused>,
+    /// Writes series in this format: the middle value of each; refused where one is missing, because the format cannot say so. None where
+    /// only reading makes sense.
+    pub write: Option<Write>,
+}
+
+impl Adapter {
+    /// The figures of one process: every wanted series gets exactly one, under its metric's name.
+    pub fn reading(&self, output: &[u8], wanted: &[Series]) -> Reading {
+        match (self.read)(&Input::of(output), wanted) {
+            Ok(report) => report.reading(wanted),
+            Err(Refused(why)) => {
+                let mut reading = Reading::default();
+                for series in wanted {
+                    reading.set(&series.metric.name, Figure::failed(why.clone()));
+                }
+                reading
+            }
+        }
+    }
 }
 
 /// Every adapter. A new one is its file and its word here.
-pub const ALL: &[Adapter] = &[key_value::KEY_VALUE];
+pub const ALL: &[Adapter] = &[
+    key_value::KEY_VALUE,
+    hyperfine::HYPERFINE,
+    google_benchmark::GOOGLE_BENCHMARK,
+    llama_bench::LLAMA_BENCH,
+    lm_eval::LM_EVAL,
+    vllm::VLLM,
+    bmf::BMF,
+    github_action_benchmark::GITHUB_ACTION_BENCHMARK,
+    csv::CSV,
+];
 
 /// The adapter of this name; the error lists the names that exist.
 pub fn find(name: &str) -> Result<&'static Adapter, String> {
@@ -26,4 +79,46 @@ pub fn find(name: &str) -> Result<&'static Adapter, String> {
         let names: Vec<&str> = ALL.iter().map(|adapter| adapter.name).collect();
         format!("unknown adapter {name:?}: known are {}", names.join(", "))
     })
+}
+
+/// The adapter that the content itself tells, by at least two signs and no other.
+///
+/// # Errors
+/// When it is no document, no adapter knows it, or several do.
+pub fn detect(input: &Input) -> Result<&'static Adapter, Refused> {
+    input.document()?;
+    let knows = |adapter: &&Adapter| adapter.signs.is_some_and(|signs| signs(input) >= SIGNS_NEEDED);
+    let found: Vec<&'static Adapter> = ALL.iter().filter(knows).collect();
+    match found.as_slice() {
+        [one] => Ok(one),
+        // Broken JSON says what is wrong with it, which helps more than that nobody knows it.
+        [] => Err(input.json().err().unwrap_or_else(|| unknown(input))),
+        several => {
+            let names: Vec<&str> = several.iter().map(|adapter| adapter.name).collect();
+            Err(Refused(format!("could be {}: choose with --adapter", names.join(" or "))))
+        }
+    }
+}
+
+fn unknown(input: &Input) -> Refused {
+    let shown = |text: &str| plain_line(text.trim(), SHOWN_MAX_CHARS);
+    let keys = |value: &Json| {
+        let names: Vec<&str> = value.members().iter().map(|(key, _)| key.as_str()).collect();
+        shown(&names.join(", "))
+    };
+    let what = match input.json() {
+        Ok(Some(documents)) => match documents.values.first() {
+            Some(value @ Json::Map(members)) if !members.is_empty() => format!("JSON with the keys {}", keys(value)),
+            Some(value) => match value.items().first() {
+                Some(item @ Json::Map(_)) => format!("a JSON array of objects with the keys {}", keys(item)),
+                _ => format!("JSON that is {} without results", value.kind()),
+            },
+            None => "JSON without a value".to_owned(),
+        },
+        _ => {
+            let first = input.text().lines().find(|line| !line.trim().is_empty());
+            format!("text that begins {:?}", shown(first.unwrap_or_default()))
+        }
+    };
+    input.nothing(&format!("no adapter knows this format ({what}): choose one with --adapter"))
 }

@@ -6,9 +6,9 @@ use clap::Args;
 use super::answer;
 use crate::model::gate::keys;
 use crate::model::judgement::Verdict;
-use crate::{adapter, exit, judge, render};
+use crate::{adapter, check, exit, judge, render};
 
-/// Explain a verdict, a rule, an adapter, a format, a key of gate files, or an exit code
+/// Explain a verdict, a rule, an adapter, a format, a preflight check, a key of gate files, or an exit code
 ///
 /// A family lists its words: `gate explain exit`, `gate explain key`. A word after it picks one: `gate explain key
 /// plan.max_session`, or a section of keys: `gate explain key plan`.
@@ -31,7 +31,7 @@ impl Entry {
     /// Whether the options mean this one.
     fn is_meant(&self, word: &str, of_family: Option<&str>) -> bool {
         let is = |word: &str| {
-            let own = self.word.replace('-', "_");
+            let own = self.word.to_lowercase().replace('-', "_");
             let below = own.strip_prefix(word).is_some_and(|rest| rest.starts_with('.'));
             own == word || below
         };
@@ -110,11 +110,19 @@ fn entries() -> Vec<Entry> {
         word: format.name.to_owned(),
         about: format.about.to_owned() + ".",
     });
+    let checks = check::ALL.iter().map(|check| Entry {
+        family: "check",
+        word: check.id.to_owned(),
+        about: format!(
+            "{}\n  looks at  {}\n  pass / warn / fail: {}\n  then      {}",
+            check.why, check.source, check.rule, check.hint
+        ),
+    });
     let keys = keys::all().map(|key| Entry {
         family: "key",
         word: key.path.to_owned(),
         about: format!("{}\n  takes    {}\n  default  {}", key.about, key.takes, key.default_text()),
     });
     let words = verdicts.chain(rules).chain(exits).chain(adapters).chain(formats);
-    words.chain(keys).collect()
+    words.chain(checks).chain(keys).collect()
 }

@@ -10,7 +10,7 @@ use crate::edge::{files, git};
 use crate::model::gate::declaration::{Declaration, Source};
 use crate::model::gate::{Against, Fault, Known, Rule, parse};
 use crate::model::text::plain_line;
-use crate::{adapter, exit, judge};
+use crate::{adapter, check, exit, judge};
 
 /// Longest gate file, in bytes.
 pub const GATE_MAX_BYTES: u64 = 1 << 20;
@@ -51,17 +51,18 @@ impl Gates {
     }
 }
 
-/// Reads a gate file with the rule kinds and adapters of this version. `file` is what messages and rules call it.
+/// Reads a gate file with the rule kinds, adapters and checks of this version. `file` is what messages and rules call it.
 ///
 /// # Errors
 /// Every fault, in order of position.
 pub fn read(text: &str, file: &str) -> Result<Declaration, Vec<Fault>> {
     let rules: Vec<&str> = judge::rule::ALL.iter().map(|kind| kind.name).collect();
     let adapters: Vec<&str> = adapter::ALL.iter().map(|adapter| adapter.name).collect();
+    let checks: Vec<&str> = check::ALL.iter().map(|check| check.id).collect();
     let known = Known {
         rules: &rules,
         adapters: &adapters,
-        checks: None,
+        checks: Some(&checks),
         helpers: HELPERS,
     };
     parse(text, file, &known)

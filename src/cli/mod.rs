@@ -1,15 +1,21 @@
 //! Argument structs, whose documentation is the help, and composition. The only floor that prints.
 
 mod baseline;
+mod bisect;
 mod clean;
+mod columns;
 mod completions;
 mod explain;
 mod gates;
+mod host;
+mod identity;
+mod ingest;
 mod init;
 mod ledger;
 mod noise;
 mod parse;
 mod perf;
+mod preflight;
 mod progress;
 mod schema;
 mod selftest;
@@ -42,7 +48,12 @@ enum Command {
     Perf(Box<perf::Perf>),
     Noise(Box<noise::Noise>),
     Baseline(baseline::BaselineCommand),
+    Bisect(bisect::Bisect),
     Gates(gates::Gates),
+    Identity(identity::Identity),
+    Preflight(preflight::Preflight),
+    Host(host::Host),
+    Ingest(ingest::Ingest),
     Init(init::Init),
     Ledger(ledger::Ledger),
     Selftest(selftest::Selftest),
@@ -63,7 +74,12 @@ pub fn main() -> u8 {
         Command::Perf(perf) => perf.run(),
         Command::Noise(noise) => noise.run(),
         Command::Baseline(baseline) => baseline.run(),
+        Command::Bisect(bisect) => bisect.run(),
         Command::Gates(gates) => gates.run(),
+        Command::Identity(identity) => identity.run(),
+        Command::Preflight(preflight) => preflight.run(),
+        Command::Host(host) => host.run(),
+        Command::Ingest(ingest) => ingest.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Selftest(selftest) => selftest.run(),

@@ -1,10 +1,9 @@
 //! The GPUs that the kernel's compute driver lists, and the choice of some of them.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
-use super::host::text;
+use super::host::{Source, topology};
 
 /// One compute node of the topology: a GPU, or a partition of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,46 +18,14 @@ pub struct Gpu {
 
 /// Every GPU of the machine whose files stand under `root`, in the driver's order.
 pub fn list(root: &Path) -> Vec<Gpu> {
-    let Ok(entries) = fs::read_dir(root.join("sys/class/kfd/kfd/topology/nodes")) else {
-        return Vec::new();
-    };
-    let mut nodes: Vec<(u32, String, String)> = entries
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            let node = entry.file_name().to_str()?.parse().ok()?;
-            let properties = text(&entry.path().join("properties")).ok()?;
-            Some((node, bdf(&properties)?, arch(&properties)?))
-        })
-        .collect();
-    nodes.sort_unstable();
-    nodes
-        .into_iter()
-        .enumerate()
-        .map(|(index, (_, bdf, arch))| Gpu { index, bdf, arch })
-        .collect()
-}
-
-fn number(properties: &str, name: &str) -> Option<u32> {
-    properties
-        .lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
-}
-
-/// `gfx_target_version` is major·10000 + minor·100 + stepping, the stepping written in hex; 0 is a processor.
-fn arch(properties: &str) -> Option<String> {
-    let version = number(properties, "gfx_target_version")?;
-    (version != 0).then(|| format!("gfx{}{}{:x}", version / 10_000, version / 100 % 100, version % 100))
-}
-
-/// `location_id` is bus, device and function in 8, 5 and 3 bits.
-fn bdf(properties: &str) -> Option<String> {
-    let (domain, location) = (number(properties, "domain").unwrap_or(0), number(properties, "location_id")?);
-    Some(format!(
-        "{domain:04x}:{:02x}:{:02x}.{}",
-        location >> 8 & 0xff,
-        location >> 3 & 0x1f,
-        location & 7
-    ))
+    let nodes = topology::nodes(&Source::folder(root)).unwrap_or_default();
+    let gpus = nodes.into_iter().enumerate();
+    gpus.map(|(index, node)| Gpu {
+        index,
+        bdf: node.bdf,
+        arch: node.arch,
+    })
+    .collect()
 }
 
 /// The GPUs of a list of indexes and PCI addresses, separated by commas. An address means every partition of its card.
@@ -136,17 +103,6 @@ mod tests {
             bdf: bdf.to_owned(),
             arch: "gfx942".to_owned(),
         }
-    }
-
-    #[test]
-    fn addresses_and_architectures_come_from_the_topology() {
-        let properties = "cpu_cores_count 0\ngfx_target_version 90402\nlocation_id 9728\ndomain 0\n";
-        assert_eq!(
-            (arch(properties), bdf(properties)),
-            (Some("gfx942".to_owned()), Some("0000:26:00.0".to_owned()))
-        );
-        assert_eq!(arch("gfx_target_version 90010\n"), Some("gfx90a".to_owned()));
-        assert_eq!(arch("gfx_target_version 0\n"), None);
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod ledger;
 pub mod lock;
 pub mod measure;
 pub mod process;
+pub mod results;
 pub mod session;
 pub mod tidy;
 pub mod workload;

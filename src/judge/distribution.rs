@@ -2,7 +2,7 @@
 //!
 //! Every function answers `None` outside its domain, so a caller never sees a NaN or an infinity.
 
-use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal, StudentsT};
+use statrs::distribution::{Beta, ChiSquared, ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
 /// The value that a Student t variable with `df` degrees of freedom exceeds with probability `level` (0 < `level` < 1).
 ///
@@ -51,4 +51,19 @@ pub fn normal_quantile(p: f64) -> Option<f64> {
 pub fn chi2_sf(x: f64, df: f64) -> Option<f64> {
     let chi2 = ChiSquared::new(df).ok()?;
     finite(x).map(|x| chi2.sf(x)).and_then(finite)
+}
+
+/// P(Z > `z`) of a standard normal variable.
+pub fn normal_sf(z: f64) -> Option<f64> {
+    finite(z).map(|z| Normal::standard().sf(z)).and_then(finite)
+}
+
+/// P(X ≥ `heads`) where X counts the heads of `tosses` fair coins: the regularised incomplete beta function
+/// I½(heads, tosses − heads + 1) (Abramowitz and Stegun 26.5.24).
+pub fn fair_coin_tail(heads: u64, tosses: u64) -> Option<f64> {
+    if heads == 0 || heads > tosses {
+        return Some(if heads == 0 { 1.0 } else { 0.0 });
+    }
+    let beta = Beta::new(heads as f64, (tosses - heads + 1) as f64).ok()?;
+    finite(beta.cdf(0.5))
 }

@@ -12,14 +12,18 @@ pub mod course;
 pub mod crossover;
 pub mod disposition;
 pub mod distribution;
+pub mod drop;
 pub mod noise;
+pub mod paired;
 pub mod prediction;
 pub mod ranks;
 pub mod reference;
 pub mod responses;
 pub mod rule;
+pub mod search;
 pub mod simulate;
 pub mod summary;
+pub mod unpaired;
 
 use serde_json::Value;
 
@@ -32,7 +36,7 @@ use rule::Bucket;
 use crate::model::evidence::{Ended, Evidence};
 use crate::model::gate::{Gate, Rule};
 use crate::model::host::Host;
-use crate::model::identity::Identity;
+use crate::model::identity::{ArmIdentity, Identity};
 use crate::model::judgement::{Disposition, ENGINE, Judgement, Outcome, Ruling, Step};
 use crate::model::metric::{Metric, Role};
 use crate::model::number::{chance, count};
@@ -150,10 +154,9 @@ fn buckets<'a>(
             band,
         }
     };
-    let course = |cell: &Cell| courses.iter().find(|course| course.cell == cell);
     let asked = questions(case.gate, case.plan).into_iter();
     asked
-        .filter_map(move |(rule, metric, cell)| Some((rule, metric, course(cell)?)))
+        .filter_map(|(rule, metric, cell)| Some((rule, metric, courses.get(cell)?)))
         .map(bucket)
 }
 
@@ -170,13 +173,17 @@ fn unaffected(why: &str) -> Judgement {
     }
 }
 
-/// Every question that a gate asks: a rule, a metric it covers, a cell it covers. Without a base arm nothing is asked against it.
-fn questions<'a>(gate: &'a Gate, plan: &'a Plan) -> Vec<(&'a Rule, &'a Metric, &'a Cell)> {
+/// Every question that a gate asks: a rule, a metric it covers, the place of a cell it covers. Without a base arm nothing is asked against it.
+fn questions<'a>(gate: &'a Gate, plan: &Plan) -> Vec<(&'a Rule, &'a Metric, usize)> {
     let mut all = Vec::new();
     for rule in &gate.rules {
         for metric in &gate.metrics {
-            let asked = plan.cells.iter().filter(|cell| asks(gate, plan, rule, metric, cell));
-            all.extend(asked.map(|cell| (rule, metric, cell)));
+            let asked = plan
+                .cells
+                .iter()
+                .enumerate()
+                .filter(|(_, cell)| asks(gate, plan, rule, metric, cell));
+            all.extend(asked.map(|(cell, _)| (rule, metric, cell)));
         }
     }
     all
@@ -191,9 +198,12 @@ fn asks(gate: &Gate, plan: &Plan, rule: &Rule, metric: &Metric, cell: &Cell) -> 
         && gate.measures(&cell.fixture, &metric.name)
 }
 
-/// Whether some rule against the base arm speaks of this cell.
+/// Whether some rule against the base arm speaks of this cell. Without a base arm the planned runs are what is measured.
 fn driven(case: &Case<'_>, cell: &Cell) -> bool {
     let Case { gate, plan, .. } = case;
+    if plan.sides().len() == 1 {
+        return false;
+    }
     let mut drivers = gate.rules.iter().filter(|rule| rule::drives(rule));
     drivers.any(|rule| gate.metrics.iter().any(|metric| asks(gate, plan, rule, metric, cell)))
 }
@@ -204,7 +214,7 @@ fn driven(case: &Case<'_>, cell: &Cell) -> bool {
 /// # Errors
 /// Why the plan cannot be judged.
 pub fn looks(gate: &Gate, plan: &Plan) -> Result<Design, String> {
-    let tests = |(rule, ..): &(&Rule, &Metric, &Cell)| rule.kind == "hold" && rule::drives(rule);
+    let tests = |(rule, ..): &(&Rule, &Metric, usize)| rule.kind == "hold" && rule::drives(rule);
     let alpha = match plan.objective {
         Objective::Gate => plan.alpha / questions(gate, plan).iter().filter(|asked| tests(asked)).count().max(1) as f64,
         Objective::Promote => plan.alpha,
@@ -268,7 +278,10 @@ fn warnings(case: &Case<'_>) -> Vec<String> {
     }
     let arms = &case.identity.arms;
     let same_files = !arms.a.artifacts.is_empty() && arms.a.artifacts == arms.b.artifacts;
-    if same_files && case.plan.commands.a == case.plan.commands.b {
+    let tree = |arm: &ArmIdentity| arm.source.as_ref().and_then(|source| source.tree.clone());
+    let config = &case.identity.config;
+    let same_inputs = tree(&arms.a) == tree(&arms.b) && config.get("a") == config.get("b");
+    if case.plan.sides().len() == 2 && same_files && same_inputs && case.plan.commands.a == case.plan.commands.b {
         warnings.push("both arms run the same files with the same arguments: this is an A/A comparison".to_owned());
     }
     let left_over: u64 = case

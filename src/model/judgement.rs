@@ -60,6 +60,8 @@ pub enum Verdict {
     Advisory,
     /// There is no counterpart to compare with yet.
     New,
+    /// The rule is switched off.
+    RuleDisabled,
     /// A claimed gain is shown.
     ImprovementShown,
     /// A claimed gain is shown not to be there.
@@ -68,7 +70,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// Every verdict, in the order in which it is explained.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Regression,
         Self::SmallSlowdown,
         Self::NoRegression,
@@ -83,6 +85,7 @@ impl Verdict {
         Self::EnvironmentShift,
         Self::Advisory,
         Self::New,
+        Self::RuleDisabled,
         Self::ImprovementShown,
         Self::ClaimRejected,
     ];
@@ -104,6 +107,7 @@ impl Verdict {
             Self::EnvironmentShift => "environment_shift",
             Self::Advisory => "advisory",
             Self::New => "new",
+            Self::RuleDisabled => "rule_disabled",
             Self::ImprovementShown => "improvement_shown",
             Self::ClaimRejected => "claim_rejected",
         }
@@ -113,9 +117,13 @@ impl Verdict {
     pub const fn outcome(self) -> Outcome {
         match self {
             Self::Regression | Self::CandidateFailed | Self::ThrottleAttributable | Self::ClaimRejected => Outcome::Fail,
-            Self::Inconclusive | Self::NotMeasured | Self::Incomparable | Self::StaleBaseline | Self::EnvironmentShift | Self::Advisory => {
-                Outcome::Inconclusive
-            }
+            Self::Inconclusive
+            | Self::NotMeasured
+            | Self::Incomparable
+            | Self::StaleBaseline
+            | Self::EnvironmentShift
+            | Self::Advisory
+            | Self::RuleDisabled => Outcome::Inconclusive,
             Self::SmallSlowdown | Self::NoRegression | Self::IdenticalArtifact | Self::Improvement | Self::New | Self::ImprovementShown => {
                 Outcome::Pass
             }
@@ -127,18 +135,18 @@ impl Verdict {
         match self {
             Self::Regression => {
                 "The candidate is slower beyond doubt (error at most alpha, where nothing got slower) and cannot be shown to stay under the \
-                 tolerance."
+                 tolerance; of a score: it fell by more than the tolerance."
             }
             Self::SmallSlowdown => {
                 "The candidate is slower beyond doubt, but is shown to be slower by less than the tolerance; it passes, with this warning."
             }
             Self::NoRegression => {
                 "A slowdown of the tolerance is ruled out (error at most beta); against a baseline, which sees less: the session lies within \
-                 the tolerance and the limits of the accepted sessions."
+                 the tolerance and the limits of the accepted sessions; of a score: it fell by no more than the tolerance."
             }
             Self::Improvement => {
                 "A slowdown of the tolerance is ruled out, and the candidate is faster beyond doubt; against a baseline: the session lies beyond \
-                 the tolerance and the limits of the accepted sessions, on the good side."
+                 the tolerance and the limits of the accepted sessions, on the good side; of a score: it rose by more than the tolerance."
             }
             Self::Inconclusive => "The samples up to the cap carry neither answer: too noisy, too few, or ended early. It is never a pass.",
             Self::CandidateFailed => {
@@ -167,6 +175,9 @@ impl Verdict {
                 "The baseline has fewer than three sessions: the ratio is shown, and it can neither fail nor answer a required question."
             }
             Self::New => "There is no counterpart to compare with yet: noted, until a session of it is accepted.",
+            Self::RuleDisabled => {
+                "The rule is switched off (a threshold of -100 points, below which no score can fall), so it has no answer. It is never a pass."
+            }
             Self::ImprovementShown => {
                 "The claimed gain is shown: the candidate is faster beyond doubt and not short of the claim beyond doubt."
             }

@@ -2,10 +2,12 @@
 
 pub mod baseline;
 pub mod duration;
+pub mod eval;
 pub mod evidence;
 pub mod fault;
 pub mod figure;
 pub mod gate;
+pub mod gpu_metrics;
 pub mod host;
 pub mod identity;
 pub mod judgement;
@@ -17,6 +19,7 @@ pub mod plan;
 pub mod quantity;
 pub mod record;
 pub mod relabel;
+pub mod report;
 pub mod sample;
 pub mod summary;
 pub mod text;

@@ -18,13 +18,15 @@ const LINE_MAX: usize = 2000;
 fn render(record: &Record, _: Canvas) -> serde_json::Result<String> {
     let judgement = &record.judgement;
     let mut out = format!("**gate {}: {}**\n\n", escape(&kind(record)), escape(&headline(record)));
-    out.push_str(&line(COLUMNS.map(str::to_owned)));
-    out.push_str(&line(COLUMNS.map(|_| "---".to_owned())));
     let rulings = by_gravity(record);
-    for ruling in &rulings {
-        out.push_str(&line(row(ruling).map(|cell| escape(&cell))));
+    if !rulings.is_empty() {
+        out.push_str(&line(COLUMNS.map(str::to_owned)));
+        out.push_str(&line(COLUMNS.map(|_| "---".to_owned())));
+        for ruling in &rulings {
+            out.push_str(&line(row(ruling).map(|cell| escape(&cell))));
+        }
+        out.push('\n');
     }
-    out.push('\n');
     // Foreign text never begins a line: there it could be a command to a bot, or a list, or a heading.
     let mut item = |label: &str, text: &str| out.push_str(&format!("- {label}: {}\n", escape(text)));
     for ruling in rulings {

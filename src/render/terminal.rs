@@ -22,8 +22,11 @@ const CELL_PADDING: u16 = 2;
 
 fn render(record: &Record, canvas: Canvas) -> serde_json::Result<String> {
     let judgement = &record.judgement;
-    let mut out = format!("gate {}: {}\n\n", kind(record), paint(&headline(record), judgement.outcome, canvas));
-    out.push_str(&table(record, canvas));
+    let mut out = format!("gate {}: {}\n", kind(record), paint(&headline(record), judgement.outcome, canvas));
+    if !judgement.verdicts.is_empty() {
+        out.push('\n');
+        out.push_str(&table(record, canvas));
+    }
     for ruling in by_gravity(record) {
         let mut line = |label: &str, text: &str| out.push_str(&format!("{label}{}\n", plain_line(text, LINE_MAX)));
         line("\n", &ruling.because);

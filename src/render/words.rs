@@ -94,6 +94,9 @@ pub fn headline(record: &Record) -> String {
         }
     }
     let mut line = judgement.outcome.to_string();
+    if record.context.unaffected.is_some() {
+        words.push("not affected by this change".to_owned());
+    }
     if !words.is_empty() {
         line.push_str(&format!(": {}", words.join(", ")));
     }
@@ -114,7 +117,9 @@ pub fn provenance(record: &Record) -> Vec<(&'static str, String)> {
     let commit = context.base.commit.as_deref().map(short);
     lines.push(("base", commit.map_or_else(|| why.clone(), |commit| format!("{commit}, {why}"))));
     if let Some(head) = &context.head {
-        lines.push(("answers for", short(head)));
+        let dirty = record.identity.arms.b.source.as_ref().is_some_and(|source| source.dirty);
+        let changes = if dirty { ", with changes that are not committed" } else { "" };
+        lines.push(("answers for", short(head) + changes));
     }
     if context.attempt > 1 {
         lines.push(("attempt", context.attempt.to_string()));

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use gate::edge::device;
 use gate::edge::lock::{DeviceLock, Holder, LockError, LockRequest};
 use gate::edge::process::Interrupts;
 use rustix::process::{Signal, geteuid, getpid, kill_process};
@@ -262,4 +263,42 @@ fn two_users_share_a_lock_in_a_sticky_folder() {
     theirs.kill().expect("it runs");
     theirs.wait().expect("it was killed");
     lock(dir.path(), Duration::ZERO).expect("the other user's file serves us too");
+}
+
+#[test]
+fn gates_on_different_devices_run_at_once() {
+    let root = tempfile::tempdir().unwrap();
+    for (node, location) in [(0, 0), (1, 9728), (2, 17920), (3, 17920)] {
+        let folder = root.path().join(format!("sys/class/kfd/kfd/topology/nodes/{node}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        let version = if node == 0 { 0 } else { 90_402 };
+        let properties = format!("gfx_target_version {version}\nlocation_id {location}\ndomain 0\n");
+        std::fs::write(folder.join("properties"), properties).unwrap();
+    }
+    let gpus = device::list(root.path());
+    let locked = |wanted: &str, wait_s: u64| {
+        let chosen = device::select(&gpus, wanted).unwrap();
+        let take = |name: &String| {
+            let request = LockRequest {
+                dir: root.path(),
+                device: name,
+                wait: Duration::from_secs(wait_s),
+                command: wanted,
+            };
+            DeviceLock::acquire(&request, None, &mut |_| {})
+        };
+        device::locks(&chosen).iter().map(take).collect::<Result<Vec<_>, _>>()
+    };
+    let first = locked("0", 0).expect("free");
+    let second = locked("46:00.0", 0).expect("another card is free");
+    let refused = locked("0,1", 0).map(|_| ()).expect_err("both are held");
+    assert!(refused.to_string().contains("(0)"), "{refused}");
+    // Two partitions of one card disturb each other.
+    assert!(locked("2", 0).is_err());
+    drop(second);
+    assert_eq!(locked("1,2", 10).expect("free again").len(), 1);
+    drop(first);
+    assert_eq!(locked("0,1", 10).expect("free again").len(), 2);
+    let shown = device::variables(&device::select(&gpus, "1,2").unwrap());
+    assert_eq!(shown.map(|(_, value)| value), ["1,2", "0,1"]);
 }

@@ -7,6 +7,7 @@ use gate::judge::crossover::{Block, Bounds, Decision, Design, Estimate, Pairs, d
 use gate::judge::noise::{CARRIED, SessionNoise, alarm, pool};
 use gate::judge::prediction::predict;
 use gate::judge::ranks::survival_of_equal;
+use gate::judge::search::Search;
 use gate::judge::simulate::{claimed_engine, simulate};
 use gate::model::metric::{Better, Scale};
 use gate::model::plan::{Order, Orientation};
@@ -372,5 +373,16 @@ fn noise_is_known_as_well_as_it_says() {
         .unwrap();
     says(&format!(
         "Five blocks against a band of four sessions must vary {least} times as much for that"
+    ));
+}
+
+#[test]
+fn a_search_shares_its_rates_among_its_comparisons() {
+    let most = Search::most_comparisons(32);
+    let share = |rate: f64| format!("{:.3} %", 100.0 * rate / f64::from(most));
+    says(&format!(
+        "in a range of 32 commits at most {most} comparisons, each with alpha {} and beta {}",
+        share(ALPHA),
+        share(BETA)
     ));
 }

@@ -13,6 +13,7 @@ use std::process::Command;
 
 use gate::adapter::key_value::KEY_VALUE;
 use gate::exit;
+use gate::model::gate::declaration::Series;
 use gate::model::metric::Metric;
 
 use crate::sources::root;
@@ -303,8 +304,9 @@ fn the_options_read_what_the_programs_print() {
             continue;
         };
         let metric = Metric::parse_flag(flag.trim_matches('\'')).unwrap();
-        let reading = (KEY_VALUE.read)(prints.trim_matches('`').as_bytes(), std::slice::from_ref(&metric));
-        assert!(reading.values.contains_key(&metric.name), "{program}: {:?}", reading.missing);
+        let wanted = Series::of(metric);
+        let reading = KEY_VALUE.reading(prints.trim_matches('`').as_bytes(), std::slice::from_ref(&wanted));
+        assert!(reading.values.contains_key(&wanted.metric.name), "{program}: {:?}", reading.missing);
         read += 1;
     }
     assert!(read >= 3, "{read} programs");

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::alone::alone;
 use gate::edge::endpoint::{answers, free_port};
 use gate::edge::process::{Exit, Launch, become_subreaper, run_served};
 
@@ -34,6 +35,9 @@ fn words(words: &[&str]) -> Vec<OsString> {
 
 #[test]
 fn a_client_meets_a_ready_server_and_both_are_gone_afterwards() {
+    if !alone("served::a_client_meets_a_ready_server_and_both_are_gone_afterwards") {
+        return;
+    }
     let python = python().expect("python3 is installed by scripts/test");
     become_subreaper().unwrap();
     let port = free_port().unwrap().to_string();
@@ -59,6 +63,9 @@ fn a_client_meets_a_ready_server_and_both_are_gone_afterwards() {
 
 #[test]
 fn a_server_that_ends_or_never_answers_says_so() {
+    if !alone("served::a_server_that_ends_or_never_answers_says_so") {
+        return;
+    }
     let shell = Path::new("/bin/sh");
     let never = words(&["-c", "echo starting; exec sleep 600"]);
     let dies = words(&["-c", "echo no model >&2; exit 3"]);

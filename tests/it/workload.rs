@@ -4,6 +4,7 @@ use std::process::Command;
 
 use gate::adapter::key_value::KEY_VALUE;
 use gate::model::figure::Reading;
+use gate::model::gate::declaration::Series;
 use gate::model::metric::Metric;
 
 fn gate(arguments: &str) -> std::process::Output {
@@ -18,8 +19,8 @@ fn gate(arguments: &str) -> std::process::Output {
 fn read(arguments: &str, series: &[&str]) -> Reading {
     let output = gate(arguments);
     assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
-    let wanted: Vec<Metric> = series.iter().map(|flag| Metric::parse_flag(flag).unwrap()).collect();
-    let reading = (KEY_VALUE.read)(&output.stdout, &wanted);
+    let wanted: Vec<Series> = series.iter().map(|flag| Series::of(Metric::parse_flag(flag).unwrap())).collect();
+    let reading = KEY_VALUE.reading(&output.stdout, &wanted);
     assert!(reading.missing.is_empty(), "{arguments}: {:?}", reading.missing);
     reading
 }

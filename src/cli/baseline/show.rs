@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 
-use super::{read, read_existing, shown, table};
+use super::{read, read_existing, shown};
 use crate::cli::answer;
+use crate::cli::columns::table;
 use crate::edge::baselines;
 use crate::exit;
 use crate::judge::summary::median;

@@ -58,10 +58,12 @@ impl Perf {
 
     /// What the record says that it was for.
     pub(super) fn labels(&self) -> BTreeMap<String, String> {
-        let label = self
-            .calibration
-            .as_ref()
-            .map(|calibration| (LABEL.to_owned(), calibration.label.clone()));
-        label.into_iter().collect()
+        let mut labels = self.labels.clone();
+        labels.extend(
+            self.calibration
+                .iter()
+                .map(|calibration| (LABEL.to_owned(), calibration.label.clone())),
+        );
+        labels
     }
 }

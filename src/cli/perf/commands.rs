@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result, anyhow};
 
 use super::arms::{Runs, found};
 use super::making::{Making, Place};
+use super::pair::OfArm;
 use super::workspace::layered;
 use crate::edge::arms::build;
 use crate::edge::digest::DigestCache;
@@ -74,10 +75,13 @@ impl Making<'_> {
             ..values.clone()
         };
         let words = expand(&self.run.command, &without_inputs).map_err(|why| anyhow!("run.command: {why}"))?;
-        let runs = found(&words, place.folder(), &sees, cache).with_context(|| format!("arm {arm}: run.command"))?;
+        let runs = found(&words, place.folder(), &sees, cache)
+            .context("run.command")
+            .context(OfArm(arm))?;
         let server = self
             .server(place, &without_inputs, &sees, cache)
-            .with_context(|| format!("arm {arm}: serve.command"))?;
+            .context("serve.command")
+            .context(OfArm(arm))?;
         let command = Command {
             program: runs.program.clone(),
             args: self.run.command.iter().skip(1).cloned().collect(),

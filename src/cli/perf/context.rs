@@ -201,6 +201,9 @@ impl Runner<'_> {
 
     /// The command that repeats the measurement.
     fn command(&self, declared: &Declared) -> String {
+        if let Some((a, b)) = &self.options.revisions {
+            return shell_line(&["gate", "bisect", a, b, "--gate", &declared.path].map(str::to_owned));
+        }
         let mut words: Vec<String> = ["gate", "perf", "--gate"].map(str::to_owned).to_vec();
         words.push(declared.path.clone());
         let options = self.options;

@@ -1,6 +1,5 @@
 //! `gate perf` on declared gates: one session and one record each.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -11,7 +10,7 @@ use super::context::{plan, settings};
 use super::making::{Making, Ready};
 use super::session::{self, Device};
 use super::workspace::{Declared, Workspace, layered};
-use super::{Perf, Places, declare, identity};
+use super::{Perf, Places, announce, declare, identity, pair};
 use crate::cli::{Cancelled, say};
 use crate::edge::device::{self, Gpu};
 use crate::edge::process::Interrupts;
@@ -22,7 +21,7 @@ use crate::model::evidence::Evidence;
 use crate::model::gate::Gate;
 use crate::model::host::Host;
 use crate::model::identity::{Facts, Identity, Source};
-use crate::model::judgement::Outcome;
+use crate::model::judgement::{Outcome, Verdict};
 use crate::model::plan::Plan;
 use crate::model::record::{Context, Record};
 use crate::model::sample::{Arm, PerArm};
@@ -44,7 +43,7 @@ pub struct Runner<'a> {
     pub workspace: Workspace,
     pub devices: Vec<Gpu>,
     places: &'a Places,
-    interrupts: Interrupts,
+    interrupts: &'a Interrupts,
     cache: PathBuf,
     logs: PathBuf,
 }
@@ -55,22 +54,7 @@ pub struct Runner<'a> {
 /// Whatever keeps every gate from being measured.
 pub fn run(options: &Perf, places: &Places) -> Result<Finished> {
     let interrupts = session::listen()?;
-    let devices = match &options.device {
-        Some(wanted) => device::select(&device::list(Path::new("/")), wanted).map_err(|why| anyhow!("--device: {why}"))?,
-        None => Vec::new(),
-    };
-    let workspace = Workspace::open(options, &places.state, &environment::of_children(&[]))?;
-    let logs = places.state.join("logs");
-    files::make_folder(&logs)?;
-    let runner = Runner {
-        options,
-        workspace,
-        devices,
-        places,
-        interrupts,
-        cache: options.cache_dir.clone().unwrap_or_else(|| places.state.join("cache")),
-        logs,
-    };
+    let runner = Runner::open(options, places, &interrupts)?;
     let mut gates = runner.workspace.gates(&options.gates)?;
     options.equal_arms(&mut gates);
     let mut resumed = match &options.resume {
@@ -98,7 +82,34 @@ pub fn run(options: &Perf, places: &Places) -> Result<Finished> {
     Ok(finished)
 }
 
-impl Runner<'_> {
+/// Runs one gate on the two revisions of the options.
+///
+/// # Errors
+/// Whatever keeps it from being measured.
+pub fn compare(options: &Perf, places: &Places, gate: &Declared, interrupts: &Interrupts) -> Result<super::Finished> {
+    Runner::open(options, places, interrupts)?.gate(gate, None)
+}
+
+impl<'a> Runner<'a> {
+    fn open(options: &'a Perf, places: &'a Places, interrupts: &'a Interrupts) -> Result<Self> {
+        let devices = match &options.device {
+            Some(wanted) => device::select(&device::list(Path::new("/")), wanted).map_err(|why| anyhow!("--device: {why}"))?,
+            None => Vec::new(),
+        };
+        let workspace = Workspace::open(options, &places.state, &environment::of_children(&[]))?;
+        let logs = places.state.join("logs");
+        files::make_folder(&logs)?;
+        Ok(Self {
+            options,
+            workspace,
+            devices,
+            places,
+            interrupts,
+            cache: options.cache_dir.clone().unwrap_or_else(|| places.state.join("cache")),
+            logs,
+        })
+    }
+
     /// The session to go on with; of the gates only its own is left.
     fn resumed(&self, id: &str, gates: &mut Vec<Declared>) -> Result<Session> {
         let session = Session::open(&self.places.sessions, id)?;
@@ -149,7 +160,7 @@ impl Runner<'_> {
             cache: &self.cache,
             digests: &self.places.digests,
             logs: &self.logs,
-            interrupts: &self.interrupts,
+            interrupts: self.interrupts,
         };
         let made = making.make();
         if let (Err(_), Some(signal)) = (&made, self.interrupts.pending()) {
@@ -181,7 +192,7 @@ impl Runner<'_> {
             tree.check()?;
         }
         let device = Device::lock(
-            &self.interrupts,
+            self.interrupts,
             &device::locks(&self.devices),
             self.options.lock_timeout,
             &declared.context.command,
@@ -235,7 +246,8 @@ impl Runner<'_> {
     /// Which attempt at the same comparison this is: finished runs of the same gate on the same artifacts that failed or gave no answer, and
     /// what the job says of its own attempts.
     fn attempt(&self, gate: &Gate, arms: &Arms) -> Result<u32> {
-        if self.options.calibration.is_some() {
+        // The comparisons of a search share its error rates, declared before the first of them: none of them is another's retry.
+        if self.options.revisions.is_some() || self.options.calibration.is_some() {
             return Ok(1);
         }
         let same = |record: &Record| {
@@ -244,10 +256,14 @@ impl Runner<'_> {
                 let was = record.identity.arms.of(arm);
                 was.artifacts == *arms.artifacts.of(arm) && tree(was.source.as_ref()) == tree(arms.sources.of(arm).as_ref().ok())
             };
-            let attempted = record.cancelled.is_none() && !record.labels.contains_key(LABEL);
+            let attempted = record.cancelled.is_none() && [LABEL, pair::LABEL].iter().all(|label| !record.labels.contains_key(*label));
             attempted && record.gate.digest == gate.digest && builds(Arm::A) && builds(Arm::B)
         };
-        let open = |record: &Record| matches!(record.judgement.outcome, Outcome::Fail | Outcome::Inconclusive);
+        // Where only a baseline was lacking, the samples were not what gave no answer.
+        let open = |record: &Record| {
+            let mut required = record.judgement.verdicts.iter().filter(|ruling| ruling.required);
+            record.judgement.outcome == Outcome::Fail || required.any(|ruling| ruling.verdict == Verdict::Inconclusive)
+        };
         let before = ledger::records_of_gate(&self.places.ledger, &gate.name)?;
         let counted = 1 + before.iter().filter(|record| same(record) && open(record)).count() as u32;
         let of_job = environment::value("GITHUB_RUN_ATTEMPT")
@@ -259,13 +275,15 @@ impl Runner<'_> {
     fn begin(&self, declared: declare::Declared, arms: &Arms) -> Result<Session> {
         let header = identity::header(declared, arms, self.places.ledger.clone(), self.options.labels());
         let same = |other: &Header| other.plan == header.plan && other.gate == header.gate && other.identity.arms == header.identity.arms;
-        if let Some(id) = crate::edge::session::unfinished(&self.places.sessions, same) {
+        if header.labels.is_empty()
+            && let Some(id) = crate::edge::session::unfinished(&self.places.sessions, same)
+        {
             say(&format!(
                 "an unfinished session of the same plan: `gate perf --resume {id}` goes on with it; this run starts anew"
             ));
         }
         let session = Session::create(&self.places.sessions, header)?;
-        for line in session::plan_lines(&session.header) {
+        for line in announce::plan_lines(&session.header) {
             say(&line);
         }
         Ok(session)
@@ -313,7 +331,7 @@ impl Runner<'_> {
             judgement,
         };
         Ok((
-            ledger::append(&self.places.ledger, session::record(parts, None, BTreeMap::new())?)?,
+            ledger::append(&self.places.ledger, session::record(parts, None, self.options.labels.clone())?)?,
             None,
         ))
     }

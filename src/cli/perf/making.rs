@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::arms::{Arms, set};
 use super::commands::Ground;
 use super::inputs::Inputs;
+use super::pair::OfArm;
 use super::workspace::{Workspace, layered};
 use crate::edge::arms::artifacts::Artifacts;
 use crate::edge::arms::claim::Claim;
@@ -104,7 +105,7 @@ impl Making<'_> {
         let store = Store::open(self.cache, Limits::DEFAULT)?;
         let mut places = BTreeMap::new();
         for &arm in self.sides {
-            let place = self.place(arm, &scrubbed, &store).with_context(|| format!("arm {arm}"))?;
+            let place = self.place(arm, &scrubbed, &store).context(OfArm(arm))?;
             places.insert(arm, place);
         }
         // A build that writes outside its own tree can change what the other arm runs.

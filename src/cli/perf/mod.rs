@@ -1,3 +1,4 @@
+mod announce;
 mod arms;
 pub mod calibration;
 mod commands;
@@ -7,9 +8,11 @@ mod gates;
 mod identity;
 mod inputs;
 mod making;
+pub mod pair;
 mod session;
 mod workspace;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -131,6 +134,9 @@ pub struct Perf {
     /// Set where equal arms are measured for their noise.
     #[arg(skip)]
     calibration: Option<calibration::Calibration>,
+    /// What the other command marks the records with.
+    #[arg(skip)]
+    labels: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -331,7 +337,7 @@ impl Perf {
                 "an unfinished session of the same plan: `gate perf --resume {id}` goes on with it; this run starts anew"
             ));
         }
-        for line in session::plan_lines(&session.header) {
+        for line in announce::plan_lines(&session.header) {
             say(&line);
         }
         device.run(session, arms, &places.ledger)

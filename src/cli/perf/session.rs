@@ -27,75 +27,9 @@ use crate::model::gate::Gate;
 use crate::model::host::Host;
 use crate::model::identity::Identity;
 use crate::model::judgement::{Judgement, Step};
-use crate::model::metric::Better;
-use crate::model::number::{chance, count, duration, size};
+use crate::model::number::duration;
 use crate::model::plan::{MAX_BLOCKS, Plan};
-use crate::model::record::{Context, Record, Tool, VERSION, digest_of_plan, short};
-use crate::model::text::plain_line;
-
-/// The plan in words, a line each.
-pub fn plan_lines(header: &Header) -> Vec<String> {
-    let Header {
-        id,
-        gate,
-        plan,
-        identity,
-        context,
-        ..
-    } = header;
-    let mut lines = vec![format!("plan: session {id}")];
-    if gate.name != super::declare::COMMAND_LINE {
-        let [name, from, why] = [&gate.name, &gate.from, &context.base.why].map(|text| plain_line(text, 300));
-        let commit = context.base.commit.as_deref().map(|commit| short(commit) + ", ");
-        lines.push(format!("  gate {name}, from the {from}; base: {}{why}", commit.unwrap_or_default()));
-    }
-    for (name, arm, command) in [
-        ("A (base)", &identity.arms.a, &plan.commands.a),
-        ("B (candidate)", &identity.arms.b, &plan.commands.b),
-    ] {
-        let md5s: Vec<String> = arm
-            .artifacts
-            .iter()
-            .map(|artifact| format!("{} md5 {}", artifact.role, artifact.md5))
-            .collect();
-        lines.push(format!(
-            "  {name}: {} ({})",
-            plain_line(&shell_words::join(command), 500),
-            md5s.join(", ")
-        ));
-    }
-    for metric in &gate.metrics {
-        let better = if metric.better == Better::Higher { "higher" } else { "lower" };
-        let tolerance = size(metric.tolerance, metric.scale, metric.unit.canonical());
-        lines.push(format!(
-            "  {} in {}: {better} is better, tolerance {tolerance}",
-            plain_line(&metric.name, 100),
-            metric.unit
-        ));
-    }
-    let looks: Vec<String> = plan.looks.iter().map(u32::to_string).collect();
-    let at_most = if plan.fixed { "exactly" } else { "at most" };
-    lines.push(format!(
-        "  {at_most} {} blocks of 4 fresh processes, looks after {}; alpha {} where nothing got slower, beta {}",
-        plan.blocks.len(),
-        looks.join(", "),
-        chance(plan.alpha),
-        chance(plan.beta)
-    ));
-    let removed = identity
-        .config
-        .get("removed_env")
-        .and_then(|names| names.as_array())
-        .map_or(0, Vec::len);
-    lines.push(format!(
-        "  {} an arm; limits: {} a process, {} in all; {} withheld from the processes",
-        count(plan.warmup_runs, "warm-up run"),
-        duration(plan.timeout_s),
-        duration(plan.max_session_s),
-        count(removed as u64, "variable")
-    ));
-    lines
-}
+use crate::model::record::{Context, Record, Tool, VERSION, digest_of_plan};
 
 /// Whether a session compares two command lines, and not a declared gate; one that cannot be read is told by whoever opens it.
 pub fn is_of_commands(folder: &Path, id: &str) -> bool {
@@ -242,7 +176,7 @@ impl<'a> Runner<'a> {
             commands: arms.commands,
             files: arms.files,
             timeout: Duration::try_from_secs_f64(plan.timeout_s).context("the plan's time limit")?,
-            read: adapter.read,
+            read: Box::new(|output, wanted| adapter.reading(output, wanted)),
             profiler: arms.profiler,
             interrupts,
         };
@@ -291,6 +225,7 @@ impl<'a> Runner<'a> {
         if let Some(Ended::Error { what }) = &record.evidence.ended {
             say(&format!("gate: error: {what}"));
         }
+        // What belongs to a search is not gone on with by itself.
         if signal.is_some() && self.header.labels.is_empty() {
             say(&format!("cancelled; `gate perf --resume {}` goes on with it", self.header.id));
         }

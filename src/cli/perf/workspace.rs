@@ -67,7 +67,10 @@ impl Workspace {
             .context("declared gates need a git repository: run in one, or compare two commands with --a and --b")?;
         let trees = Trees::open(state, &repository)?;
         let event = Event::of_this_job()?;
-        let chosen = choose(&repository, event.as_ref(), options.base.as_deref()).map_err(|error| format!("{error:#}"));
+        let chosen = match &options.revisions {
+            Some((a, b)) => Ok(Chosen::of_two(a, b)),
+            None => choose(&repository, event.as_ref(), options.base.as_deref()).map_err(|error| format!("{error:#}")),
+        };
         let (rules, rules_in_words) = rules(&repository, event.as_ref(), options.rules_from.as_deref())?;
         let objects = trees.claim(None)?;
         let (candidate, repository) = match &chosen {
@@ -216,7 +219,7 @@ impl Workspace {
             (Some(text), ours) => {
                 let banner = self.touches(path).then(|| match ours {
                     None => format!("this change removes {path}: it is judged by the rule of the {words}"),
-                    Some(ours) if ours != text => format!("this change changes {path}: it is judged by the rule of the {words}"),
+                    Some(ours) if ours != text => format!("this change edits {path}: it is judged by the rule of the {words}"),
                     Some(_) => format!("this change touches {path}, and is judged by it as changed"),
                 });
                 (text, words.clone(), banner)

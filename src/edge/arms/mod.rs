@@ -180,10 +180,14 @@ impl Identical {
     }
 }
 
-/// Whether two arms run equal files, and what that means; none where they differ, or nothing is listed.
+/// Whether two arms run equal files, and what that means; none where they differ, nothing is listed, or only settings were to differ.
 pub fn identical(a: &Made, b: &Made) -> Option<Identical> {
     if a.artifacts.is_empty() || a.artifacts != b.artifacts {
         return None;
     }
-    Some(if a.key == b.key { Identical::Inputs } else { Identical::Stale })
+    if a.key == b.key {
+        return Some(Identical::Inputs);
+    }
+    // One source that was built with two settings is no stale build.
+    (a.source != b.source).then_some(Identical::Stale)
 }

@@ -31,6 +31,19 @@ pub struct Chosen {
     pub rules: Option<String>,
 }
 
+impl Chosen {
+    /// Two commits that somebody named.
+    pub fn of_two(base: &str, candidate: &str) -> Self {
+        Self {
+            commit: base.to_owned(),
+            why: "one of two named commits".to_owned(),
+            head_sha: candidate.to_owned(),
+            candidate: Candidate::Commit(candidate.to_owned()),
+            rules: None,
+        }
+    }
+}
+
 /// A base before anything else is known about it.
 struct Base {
     commit: String,

@@ -4,6 +4,7 @@ mod base;
 mod checkout;
 mod command;
 mod event;
+mod history;
 mod repository;
 mod snapshot;
 mod submodules;
@@ -17,6 +18,7 @@ use crate::model::identity::Source;
 pub use base::{Candidate, Chosen, choose, rules};
 pub use command::Git;
 pub use event::Event;
+pub use history::Commit;
 pub use repository::Repository;
 pub use snapshot::Snapshot;
 

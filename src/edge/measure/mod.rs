@@ -18,7 +18,6 @@ use super::endpoint;
 use super::process::{self, Ended, Exit, Interrupts, Launch, Served};
 use crate::model::figure::{Figure, Reading};
 use crate::model::gate::declaration::Series;
-use crate::model::metric::Metric;
 use crate::model::sample::{Arm, Cell, Sample, Slot};
 use crate::model::{number, text};
 
@@ -26,6 +25,9 @@ use crate::model::{number, text};
 const KEEP_BYTES: usize = 16 << 20;
 /// How much of a failed process's standard error stands in its sample.
 const TAIL_CHARACTERS: usize = 400;
+
+/// Turns one process's output into the figures of declared series: an adapter, as a value.
+pub type Read = dyn Fn(&[u8], &[Series]) -> Reading;
 
 /// Everything that is the same for every slot of a session.
 pub struct Bench<'a> {
@@ -35,8 +37,8 @@ pub struct Bench<'a> {
     pub files: Vec<Stamp>,
     /// Time limit of one process.
     pub timeout: Duration,
-    /// Reads figures from the output.
-    pub read: fn(&[u8], &[Metric]) -> Reading,
+    /// Reads the figures of declared series from one process's output.
+    pub read: Box<Read>,
     /// The profiler in the environment, if there is one.
     pub profiler: Option<String>,
     /// Ends the running process early.
@@ -150,9 +152,10 @@ impl Bench<'_> {
         if let Exit::Code(code) = ended.exit {
             sample.exit = Some(code);
         }
-        let printed: Vec<&Series> = series
+        let printed: Vec<Series> = series
             .iter()
             .filter(|series| !PROCESS_METRICS.contains(&series.metric.name.as_str()))
+            .cloned()
             .collect();
         let mut reading = if sample.failed.is_some() {
             nothing_of(&printed, || Figure::failed("the process failed"))
@@ -180,7 +183,7 @@ impl Bench<'_> {
 
     /// What the output says of each series, under the metric's name. Output that nobody asked to read is not parsed: the gap between two
     /// processes stays short.
-    fn figures(&self, printed: &[&Series], ended: &Ended, output: Option<&Path>) -> Reading {
+    fn figures(&self, printed: &[Series], ended: &Ended, output: Option<&Path>) -> Reading {
         if printed.is_empty() {
             return Reading::default();
         }
@@ -190,24 +193,7 @@ impl Bench<'_> {
             Some(Ok(bytes)) => bytes,
             Some(Err(why)) => return nothing_of(printed, || Figure::not_measured(why.clone())),
         };
-        let wanted: Vec<Metric> = printed
-            .iter()
-            .map(|series| Metric {
-                name: series.from.clone(),
-                ..series.metric.clone()
-            })
-            .collect();
-        let found = (self.read)(bytes, &wanted);
-        let mut reading = Reading::default();
-        for series in printed {
-            let missing = found.missing.get(&series.from).cloned().map(Figure::Missing);
-            let value = found.values.get(&series.from).copied().map(Figure::Value);
-            reading.set(
-                &series.metric.name,
-                value.or(missing).unwrap_or_else(|| Figure::not_measured("no such series")),
-            );
-        }
-        reading
+        (self.read)(bytes, printed)
     }
 
     fn not_started(&self, slot: &Slot, seq: u32, why: String) -> Sample {
@@ -273,7 +259,7 @@ struct ServerEnded {
 }
 
 /// The same figure for every series.
-fn nothing_of(series: &[&Series], figure: impl Fn() -> Figure) -> Reading {
+fn nothing_of(series: &[Series], figure: impl Fn() -> Figure) -> Reading {
     let mut reading = Reading::default();
     for series in series {
         reading.set(&series.metric.name, figure());

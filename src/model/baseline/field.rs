@@ -7,10 +7,10 @@ use crate::model::quantity::{names_no_finite_number, split_number};
 use crate::model::unit::{Dimension, Unit};
 
 /// A byte of a line, and what is wrong there.
-pub(super) type Wrong = (usize, String);
+pub(in crate::model) type Wrong = (usize, String);
 
 /// One finite number of a unit, in plain decimal notation.
-pub(super) fn number(word: &str, unit: Unit) -> Result<f64, String> {
+pub(in crate::model) fn number(word: &str, unit: Unit) -> Result<f64, String> {
     if names_no_finite_number(word) {
         return Err(format!("{word:?}: not a finite number"));
     }
@@ -41,17 +41,17 @@ pub(super) fn number(word: &str, unit: Unit) -> Result<f64, String> {
 }
 
 /// The words of a line with the byte at which each begins.
-pub(super) struct Fields<'a> {
-    pub(super) text: &'a str,
+pub(in crate::model) struct Fields<'a> {
+    pub(in crate::model) text: &'a str,
     at: usize,
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn of(text: &'a str) -> Self {
+    pub(in crate::model) fn of(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
 
-    pub(super) fn next(&mut self) -> Option<(usize, &'a str)> {
+    pub(in crate::model) fn next(&mut self) -> Option<(usize, &'a str)> {
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
         let bytes = self.text.as_bytes().get(self.at..)?;
         let start = self.at + bytes.iter().position(|byte| !blank(byte))?;
@@ -61,22 +61,22 @@ impl<'a> Fields<'a> {
         Some((start, word.get(..length)?))
     }
 
-    pub(super) fn word(&mut self, what: &str) -> Result<(usize, &'a str), Wrong> {
+    pub(in crate::model) fn word(&mut self, what: &str) -> Result<(usize, &'a str), Wrong> {
         self.next()
             .ok_or_else(|| (self.text.len(), format!("the line ends where {what} is expected")))
     }
 
-    pub(super) fn end(&mut self) -> Result<(), Wrong> {
+    pub(in crate::model) fn end(&mut self) -> Result<(), Wrong> {
         self.next()
             .map_or(Ok(()), |(at, word)| Err((at, format!("{word:?} is one field too many"))))
     }
 
-    pub(super) fn name(&mut self, what: &str) -> Result<String, Wrong> {
+    pub(in crate::model) fn name(&mut self, what: &str) -> Result<String, Wrong> {
         let (at, word) = self.word(what)?;
         name::decode(word).map_err(|(byte, why)| (at + byte, why))
     }
 
-    pub(super) fn metric(&mut self) -> Result<String, Wrong> {
+    pub(in crate::model) fn metric(&mut self) -> Result<String, Wrong> {
         let metric = self.name("the metric")?;
         if metric.is_empty() {
             // The word was a lone -.
@@ -85,13 +85,13 @@ impl<'a> Fields<'a> {
         Ok(metric)
     }
 
-    pub(super) fn count(&mut self, what: &str) -> Result<u32, Wrong> {
+    pub(in crate::model) fn count(&mut self, what: &str) -> Result<u32, Wrong> {
         let (at, word) = self.word(what)?;
         let count = word.parse::<u32>().ok().filter(|count| *count > 0);
         count.ok_or_else(|| (at, format!("{word:?}: {what} must be a whole number from 1")))
     }
 
-    pub(super) fn digest(&mut self, what: &str, digits: usize) -> Result<(usize, Option<String>), Wrong> {
+    pub(in crate::model) fn digest(&mut self, what: &str, digits: usize) -> Result<(usize, Option<String>), Wrong> {
         let (at, word) = self.word(what)?;
         if word == "-" {
             return Ok((at, None));
@@ -103,7 +103,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The next word, unless it is a `key=value` or the line ends.
-    pub(super) fn next_unless_extra(&mut self) -> Option<(usize, &'a str)> {
+    pub(in crate::model) fn next_unless_extra(&mut self) -> Option<(usize, &'a str)> {
         let before = self.at;
         let found = self.next()?;
         if found.1.contains('=') {
@@ -113,7 +113,7 @@ impl<'a> Fields<'a> {
         Some(found)
     }
 
-    pub(super) fn extras(&mut self) -> Result<BTreeMap<String, String>, Wrong> {
+    pub(in crate::model) fn extras(&mut self) -> Result<BTreeMap<String, String>, Wrong> {
         let mut extras = BTreeMap::new();
         while let Some((at, word)) = self.next() {
             let Some((key, value)) = word.split_once('=') else {

@@ -5,10 +5,10 @@
 
 pub mod field;
 pub mod import;
-mod name;
-mod read;
+pub(in crate::model) mod name;
+pub(in crate::model) mod read;
 mod usage;
-mod write;
+pub(in crate::model) mod write;
 
 use std::collections::BTreeMap;
 

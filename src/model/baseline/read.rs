@@ -12,14 +12,18 @@ use crate::model::unit::Unit;
 /// # Errors
 /// As [`parse`]; also where the bytes are no text.
 pub fn parse_bytes(bytes: &[u8], file: &str) -> Result<Baseline, Fault> {
-    let text = std::str::from_utf8(bytes).map_err(|error| {
+    decode(bytes, file).and_then(|text| parse(text, file))
+}
+
+/// The bytes as text, or the place at which they are none.
+pub(in crate::model) fn decode<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, Fault> {
+    std::str::from_utf8(bytes).map_err(|error| {
         let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
         let before = String::from_utf8_lossy(good);
         let line = before.matches('\n').count() + 1;
         let start = before.rsplit('\n').next().unwrap_or_default();
         Fault::new(file, line, start, start.len(), "not UTF-8 text".to_owned())
-    })?;
-    parse(text, file)
+    })
 }
 
 /// Reads a baseline. `file` is its path; its name without `.txt` must be the architecture.
@@ -124,7 +128,7 @@ impl Reader {
 }
 
 /// Refuses what could hide or break a line.
-fn characters(text: &str) -> Result<(), Wrong> {
+pub(in crate::model) fn characters(text: &str) -> Result<(), Wrong> {
     if text.len() > LINE_MAX_BYTES {
         let what = format!("a line of {} bytes, at most {LINE_MAX_BYTES} are read", text.len());
         return Err((0, what));

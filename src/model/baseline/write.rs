@@ -197,7 +197,7 @@ impl fmt::Display for BandLine {
 /// What a reader looks for first stands first.
 const FIRST: [&str; 3] = ["status", "stat", "source"];
 
-fn extras(f: &mut fmt::Formatter<'_>, extras: &BTreeMap<String, String>) -> fmt::Result {
+pub(in crate::model) fn extras(f: &mut fmt::Formatter<'_>, extras: &BTreeMap<String, String>) -> fmt::Result {
     let first = FIRST.iter().filter_map(|key| extras.get_key_value(*key));
     let others = extras.iter().filter(|(key, _)| !FIRST.contains(&key.as_str()));
     for (at, (key, value)) in first.chain(others).enumerate() {
@@ -208,7 +208,7 @@ fn extras(f: &mut fmt::Formatter<'_>, extras: &BTreeMap<String, String>) -> fmt:
 }
 
 /// The shortest text that reads back as the same number.
-pub(super) fn number(value: f64) -> String {
+pub(in crate::model) fn number(value: f64) -> String {
     if value == 0.0 || (1e-5..1e15).contains(&value.abs()) {
         value.to_string()
     } else {

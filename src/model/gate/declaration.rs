@@ -266,6 +266,17 @@ pub struct Series {
     pub reduce: Reduce,
 }
 
+impl Series {
+    /// The series of the metric's own name, its repetitions reduced to the middle one.
+    pub fn of(metric: Metric) -> Self {
+        Self {
+            from: metric.name.clone(),
+            metric,
+            reduce: Reduce::Median,
+        }
+    }
+}
+
 /// What else must be so.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Require {

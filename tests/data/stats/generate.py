@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy
-from scipy import stats
+from scipy import optimize, stats
 
 RNG = np.random.default_rng(71_2026)
 SPARSE = [2, 3, 4, 5, 7, 10, 14, 20, 28]
@@ -233,6 +233,56 @@ def summary(values):
         "mad": mad, "flags": [bool(abs(a - np.median(v)) > 5 * 1.4826 * mad) for a in v]}}
 
 
+def score(b, c, n, d):
+    """The score statistic, with the constrained maximum of the likelihood found where its slope is zero."""
+    low = max(0.0, -d)
+    span = (1 - d) / 2 - low
+
+    def slope(share):
+        lost, gained = low + span * share, low + d + span * share
+        return (b / lost if b else 0) + (c / gained if c else 0) - (n - b - c) / (span * (1 - share))
+    q = low + span if n == b + c else low if slope(1e-15) <= 0 else low + span * optimize.brentq(slope, 1e-15, 1 - 1e-12, xtol=1e-300, rtol=1e-15)
+    return 0.0 if c - b == n * d else (c - b - n * d) / math.sqrt(n * (2 * q + d - d * d))
+
+
+def paired_eval(b, c, n):
+    worse, different = (stats.binomtest(b, b + c, alternative=side).pvalue if b + c else 1.0 for side in ("greater", "two-sided"))
+    z, gain, critical = score(b, c, n, -.01), (c - b) / n, stats.norm.isf(.025)
+    items = np.repeat([-1.0, 1.0, 0.0], [b, c, n - b - c])
+    edge = 1 - 1e-9
+    low = optimize.brentq(lambda d: score(b, c, n, d) - critical, -edge, gain, xtol=1e-15) if b < n else -1.0
+    high = optimize.brentq(lambda d: score(b, c, n, d) + critical, gain, edge, xtol=1e-15) if c < n else 1.0
+    return {"b_old_right_new_wrong": b, "c_old_wrong_new_right": c, "n": n, "delta": gain, "wald_se": items.std() / math.sqrt(n),
+            "mcnemar_exact_two_sided": different, "mcnemar_exact_worse": worse, "tango_z_vs_minus_1pp": z,
+            "p_noninferior_1pp": stats.norm.sf(z), "p_loss_gt_1pp": stats.norm.cdf(z), "tango_ci95": [low, high]}
+
+
+def unpaired_eval(right_old, right_new, n):
+    old, new = (np.repeat([1.0, 0.0], [right, n - right]) for right in (right_old, right_new))
+    gain, errors = new.mean() - old.mean(), [stats.sem(old), stats.sem(new)]
+    se = math.sqrt(sum(np.square(errors)))
+    noise = stats.norm(0, se) if se else None
+    return {"acc_old": old.mean(), "acc_new": new.mean(), "n": n, "stderr_old": errors[0], "stderr_new": errors[1], "delta": gain, "se_unpaired": se,
+            "z_vs_0": gain / se if se else None, "p_worse": noise.cdf(gain) if se else 1.0,
+            "p_loss_gt_1pp": noise.cdf(gain + .01) if se else None, "p_noninferior_1pp": noise.sf(gain + .01) if se else None,
+            "false_alarm_1pp": noise.cdf(-.01) if se else 0.0}
+
+
+def paired_nll(d, weights=None):
+    """Without weights from scipy's test; with them each document stands as often as its weight, and the covariance is clustered by hand."""
+    v, w = np.array(d), np.ones(len(d)) if weights is None else np.array(weights, float)
+    df, mean = len(v) - 1, v.sum() / w.sum()
+    se = np.std(v - mean * w, ddof=1) / (math.sqrt(len(v)) * w.mean())
+    t, p = mean / se, stats.t.sf(mean / se, df)
+    if weights is None:
+        test = stats.ttest_1samp(v, 0, alternative="greater")
+        assert math.isclose(t, test.statistic, rel_tol=1e-9) and math.isclose(p, test.pvalue, rel_tol=1e-9)
+    low, high = stats.t(df, mean, se).interval(.95)
+    case = {"nll_diff_new_minus_old_per_doc": d, "mean": mean, "se": se, "t": t, "df": df, "p_worse": p,
+            "ppl_ratio": math.exp(mean), "ppl_ratio_ci95": [math.exp(low), math.exp(high)]}
+    return case | ({"weights": weights} if weights else {})
+
+
 def rounded(values, digits=5):
     return [round(float(v), digits) for v in values]
 
@@ -260,6 +310,12 @@ def groups():
                    + [summary(v) for v in ([4.0] * 6 + [4.5], [9.0, 9.1, 8.9, 9.05, 12.0, 9.0], [-3.0, -2.0, -2.5, -9.0], [1e-6, 3e-6, 2e-6])],
         "order": [{"K": k, "kind": kind, "order": order(kind, k)} for k in (1, 2, 6, 7, 14, 28) for kind in ("abba", "thue-morse")],
         "order_bias": order_bias(),
+        "paired_eval": [paired_eval(*counts) for counts in [(7, 4, 250), (25, 9, 900), (18, 18, 2000), (0, 0, 199), (0, 0, 320), (6, 0, 180), (0, 7, 150), (1, 1, 40),
+                        (400, 380, 12000), (900, 700, 60000), (3, 60, 500), (12, 0, 12), (0, 9, 9), (5, 1, 6), (40, 15, 200)]],
+        "unpaired_eval": [unpaired_eval(*counts) for counts in [(150, 141, 198), (1000, 1013, 1319), (9600, 9330, 14042), (98, 98, 164), (80, 80, 80), (0, 0, 25),
+                          (500, 480, 1000), (25, 24, 25), (4100, 4100, 5000), (1, 0, 60)]],
+        "paired_nll": [paired_nll(rounded(RNG.normal(shift, sd, n), 6)) for shift, sd, n in [(0, .01, 12), (.004, .01, 40), (-.003, .02, 150), (.02, .03, 3), (.001, .05, 2), (.1, .2, 25)]]
+                      + [paired_nll(rounded(RNG.normal(.3, 2, n), 4), [int(w) for w in RNG.integers(20, 900, n)]) for n in (2, 8, 60)],
     }
 
 

@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use serde_json::Value;
+
 use super::{Project, banners, verdicts};
 use crate::sandbox::{Sandbox, program};
 use crate::sources::root;
@@ -16,6 +18,7 @@ fn example(name: &str) -> Project {
     fs::remove_file(project.sandbox.path("gates/perf.toml")).unwrap();
     let text = fs::read_to_string(root().join(format!("gates/examples/{name}.toml"))).unwrap();
     project.write(&format!("gates/{name}.toml"), text);
+    project.commit("an example");
     project
 }
 
@@ -98,9 +101,7 @@ fn hipfire() {
     }
     project.script(
         "bench",
-        "[ -n \"$HIPFIRE_GRAPH\" ] || exit 5\necho warming up\necho \"SUMMARY gen_tok_s=$RATE prefill_tok_s=351.4 avg_ms=6.1\""
-            .replace("$RATE", "164.0")
-            .as_str(),
+        "[ -n \"$HIPFIRE_GRAPH\" ] || exit 5\necho warming up\necho \"SUMMARY gen_tok_s=164.0 prefill_tok_s=351.4 avg_ms=6.1\"",
     );
     let arch = format!("cpu-{}", std::env::consts::ARCH);
     let lines = [
@@ -131,15 +132,19 @@ fn hipfire() {
     project.write("bench", &slow);
     project.commit("slow");
     project.write("kernels/changed", "again\n");
-    let record = project.perf(&[]).exits(1).record();
-    let failed: Vec<_> = record["judgement"]["verdicts"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|ruling| ruling["outcome"] == "fail")
-        .map(|ruling| ruling["rule"].clone())
-        .collect();
-    assert_eq!(failed, ["floor", "floor"]);
+    let record = project.perf(&[]).exits(3).record();
+    let told = |record: &Value| {
+        let rulings = record["judgement"]["verdicts"].as_array().unwrap().iter();
+        let floors = rulings.filter(|ruling| ruling["rule"] == "floor" && ruling["metric"] == "gen_tok_s");
+        floors.map(|ruling| ruling["verdict"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told(&record),
+        ["stale_baseline", "stale_baseline"],
+        "not this change: the base is below the floor too"
+    );
+    let record = project.perf(&["--no-base"]).exits(1).record();
+    assert_eq!(told(&record), ["regression", "regression"]);
 }
 
 #[test]

@@ -27,9 +27,16 @@ fn turns(record: &Value) -> Vec<(String, u64)> {
 
 #[test]
 fn fixtures_take_turns_and_a_decided_one_drops_out() {
-    let sections = "\n[[fixture]]\nname = \"steady\"\nargs = [\"1\"]\n\n[[fixture]]\nname = \"noisy\"\nargs = [\"60\"]\n";
-    let project = Project::with(&gate(", \"{args}\"", sections).replace("5%", "1%"));
-    project.script("tool.sh", "echo ms=$((100 + $$ % $1))");
+    let sections = "\n[[fixture]]\nname = \"steady\"\n\n[[fixture]]\nname = \"noisy\"\nenv = { COUNT = \"PLACE\" }\n";
+    let project = Project::new();
+    let count = project.write("../tmp/count", "").canonicalize().unwrap();
+    let text = gate("", sections).replace("5%", "1%").replace("PLACE", count.to_str().unwrap());
+    project.write("gates/perf.toml", text);
+    // After two discarded runs the blocks differ in turn by a third upwards and a third downwards.
+    project.script(
+        "tool.sh",
+        "[ \"$COUNT\" ] || exec echo ms=100\nn=$(wc -l < $COUNT)\necho >> $COUNT\nset -- 100 100 100 160 150 110 100 160 150 110 160 100 110 150 160 100 110 150\nshift $n\necho ms=$1",
+    );
     project.commit("noisy");
     project.write("README", "words\n");
     let record = project.perf(&[]).exits(3).record();

@@ -25,14 +25,14 @@ fn a_loosened_gate_does_not_judge_its_own_change() {
     );
     let tip = project.git(&["rev-parse", "main"]);
     let banner = format!(
-        "this change changes gates/perf.toml: it is judged by the rule of the base tip {}\n",
+        "this change edits gates/perf.toml: it is judged by the rule of the base tip {}\n",
         &tip[..7]
     );
     assert_eq!(banners(&record), banner);
     let shown = project.sandbox.gate(&["perf"]).exits(1).out;
     assert!(shown.contains(&format!("banner: {banner}")), "{shown}");
     let shown = project.sandbox.gate(&["perf", "--format", "markdown"]).exits(1).out;
-    assert!(shown.contains("- banner: this change changes gates/perf"), "{shown}");
+    assert!(shown.contains("- banner: this change edits gates/perf"), "{shown}");
     // Also with a base or without one that the job names itself.
     let record = project.perf(&["--base", "main"]).exits(1).record();
     assert_eq!(

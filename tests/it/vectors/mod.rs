@@ -1,6 +1,7 @@
 //! The engine against numbers that another program found: our own (`tests/data/stats`), and the design's where it is at hand.
 
 mod case;
+mod eval;
 
 use std::{env, fs, path::PathBuf};
 
@@ -16,7 +17,7 @@ use case::Case;
 /// A check of one case of a group.
 type Check = fn(&Case);
 
-const GROUPS: [(&str, Check); 16] = [
+const GROUPS: [(&str, Check); 19] = [
     ("crossover", crossover),
     ("design", design),
     ("verdict", verdict),
@@ -39,6 +40,9 @@ const GROUPS: [(&str, Check); 16] = [
     ("summary", summaries),
     ("order", order),
     ("order_bias", order_bias),
+    ("paired_eval", eval::paired_eval),
+    ("unpaired_eval", eval::unpaired_eval),
+    ("paired_nll", eval::paired_nll),
 ];
 
 #[test]

@@ -104,6 +104,38 @@ fn a_cancelled_run() {
     );
 }
 
+/// A record of a declared gate in a pull request, at its second attempt.
+fn declared() -> Record {
+    let mut record = Session::new().whole(noisy(0.2, 0.3, 3)).record();
+    record.gate.name = "perf".to_owned();
+    record.gate.from = "base tip 5e6f7a8".to_owned();
+    record.context.base = gate::model::record::Base {
+        commit: Some("1a2b3c4d".repeat(5)),
+        why: "the merge base of the pull request and origin/main".to_owned(),
+    };
+    record.context.head = Some("9e8d7c6b".repeat(5));
+    record.context.attempt = 2;
+    record.context.command = "gate perf --gate gates/perf.toml".to_owned();
+    record.context.banners = vec!["this change edits gates/perf.toml: it is judged by the rule of the base tip 5e6f7a8".to_owned()];
+    record
+}
+
+#[test]
+fn a_declared_gate() {
+    check("declared", &declared());
+}
+
+#[test]
+fn a_gate_that_the_change_does_not_touch() {
+    let mut record = declared();
+    record.context.attempt = 1;
+    record.context.banners.clear();
+    record.context.unaffected = Some("none of 2 changed files matches src/**".to_owned());
+    record.evidence.samples.clear();
+    record.judgement = gate::judge::judge(&gate::judge::Case::from(&record));
+    check("unaffected", &record);
+}
+
 #[test]
 fn nothing_but_colour_is_added_on_a_terminal() {
     let record = regression();

@@ -1,0 +1,170 @@
+//! `gate preflight`: is this machine fit to measure on.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+
+use super::host::source;
+use super::identity::{Format, arch};
+use super::{answer, parse};
+use crate::check;
+use crate::edge::device::{self, Gpu};
+use crate::edge::{files, host};
+use crate::exit::{self, Exit};
+use crate::model::host::machine::Machine;
+use crate::model::host::profile::Profile;
+use crate::model::host::{Finding, Host, Level};
+use crate::model::number::count;
+use crate::model::text::{no_commands, plain_line};
+
+/// The profiles that come with the program; the last one is for every machine without one of its own.
+const BUILT_IN: [&str; 3] = [
+    include_str!("../../profiles/gfx942.toml"),
+    include_str!("../../profiles/gfx1151.toml"),
+    include_str!("../../profiles/plain.toml"),
+];
+/// The name of the last one.
+const PLAIN: &str = "plain";
+/// Largest profile.
+const PROFILE_MAX_BYTES: u64 = 1 << 20;
+/// Longest text that is shown of one finding.
+const TEXT_MAX: usize = 600;
+
+/// Tell whether this machine is fit to measure on: exit 0 fit, 1 unfit, 3 where a required check has no answer
+#[derive(Debug, Args)]
+pub struct Preflight {
+    /// What the machine should be: gfx942, gfx1151, plain, or a file [default: by the GPU's architecture, else plain]
+    #[arg(long, value_name = "NAME|FILE")]
+    profile: Option<String>,
+    /// A snapshot of a host, or a folder with its files, instead of this machine
+    #[arg(long, value_name = "FILE")]
+    host: Option<PathBuf>,
+    /// How it is shown; json is the `host` object of a record
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    format: Format,
+    /// Look at these devices only: indexes in the compute driver's order or PCI addresses, separated by commas
+    #[arg(long, value_name = "LIST")]
+    devices: Option<String>,
+    /// Count messages of the kernel of this last while as the job's own
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
+    since: Option<Duration>,
+    /// Count a check without an answer as a fault
+    #[arg(long)]
+    require_known: bool,
+}
+
+impl Preflight {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// When the profile or the snapshot cannot be read.
+    pub fn run(&self) -> Result<u8> {
+        let named = self.profile.as_deref().map(profile).transpose()?;
+        let mut machine = host::observed(&source(self.host.as_deref())?);
+        let uptime_s = machine.kernel.uptime_s.as_ref().ok();
+        machine.job_since_s = self.since.zip(uptime_s).map(|(since, uptime_s)| uptime_s - since.as_secs_f64());
+        if let Some(list) = &self.devices {
+            let chosen = device::select(&gpus(&machine), list).map_err(|why| anyhow!("--devices: {why}"))?;
+            machine.keep_only(&chosen.into_iter().map(|gpu| gpu.bdf).collect());
+        }
+        let profile = named.map_or_else(|| of_arch(&machine), Ok)?;
+        let mut findings = check::preflight(&machine, &profile).map_err(|why| anyhow!(why))?;
+        if self.require_known {
+            let open = findings.iter_mut().filter(|finding| finding.level == Level::Unknown);
+            open.for_each(|finding| finding.level = Level::Fail);
+        }
+        let verdict = profile.verdict(&findings);
+        let text = match self.format {
+            Format::Terminal => words(&machine, &profile, &findings, verdict),
+            Format::Json => {
+                let replayed = machine.replayed;
+                serde_json::to_string_pretty(&Host { findings, replayed })? + "\n"
+            }
+        };
+        answer(&text)?;
+        Ok(exit_of(verdict).code)
+    }
+}
+
+/// The machine's GPUs, as the choice of some of them counts them.
+fn gpus(machine: &Machine) -> Vec<Gpu> {
+    let nodes = machine.nodes.iter().flatten().enumerate();
+    nodes
+        .map(|(index, node)| Gpu {
+            index,
+            bdf: node.bdf.clone(),
+            arch: node.arch.clone(),
+        })
+        .collect()
+}
+
+/// Fit, with or without warnings; unfit; or not answered.
+const fn exit_of(verdict: Level) -> Exit {
+    match verdict {
+        Level::Pass | Level::Warn => exit::PASS,
+        Level::Fail => exit::FAIL,
+        Level::Unknown => exit::INCONCLUSIVE,
+    }
+}
+
+/// The profile of this name, or in this file.
+fn profile(named: &str) -> Result<Profile> {
+    let built_in = built_in()?;
+    if let Some(profile) = built_in.iter().find(|profile| profile.name == named) {
+        return Ok(profile.clone());
+    }
+    let path = Path::new(named);
+    if !files::is_there(path) {
+        let names: Vec<&str> = built_in.iter().map(|profile| profile.name.as_str()).collect();
+        bail!("there is no profile {named:?}, and no such file; known are {}", names.join(", "));
+    }
+    let text = files::read_declared(path, PROFILE_MAX_BYTES)?;
+    let mut profile = Profile::parse(&text).map_err(|why| anyhow!("{named}: {why}"))?;
+    if profile.name.is_empty() {
+        profile.name = named.to_owned();
+    }
+    Ok(profile)
+}
+
+fn built_in() -> Result<Vec<Profile>> {
+    BUILT_IN
+        .iter()
+        .map(|text| Profile::parse(text).map_err(|why| anyhow!(why)))
+        .collect()
+}
+
+fn of_arch(machine: &Machine) -> Result<Profile> {
+    let arch = arch(machine);
+    let mut all = built_in()?;
+    let at = all.iter().position(|profile| profile.declared.arch.as_deref() == Some(&arch));
+    let at = at.or_else(|| all.iter().position(|profile| profile.name == PLAIN));
+    at.map(|at| all.swap_remove(at)).context("no profile is built in")
+}
+
+fn words(machine: &Machine, profile: &Profile, findings: &[Finding], verdict: Level) -> String {
+    let of = |level: Level| findings.iter().filter(move |finding| finding.level == level);
+    let answer = match verdict {
+        Level::Pass => "fit",
+        Level::Warn => "fit, with warnings",
+        Level::Fail => "unfit",
+        Level::Unknown => "not answered: a required check is unknown",
+    };
+    let replayed = if machine.replayed { ", replayed from a snapshot" } else { "" };
+    let mut out = format!("preflight: {answer} (profile {}{replayed})\n\n", profile.name);
+    for (level, word) in [(Level::Fail, "fail"), (Level::Unknown, "unknown"), (Level::Warn, "warn")] {
+        for finding in of(level) {
+            let required = level == Level::Unknown && profile.required.contains(&finding.check);
+            let word = if required { "UNKNOWN" } else { word };
+            let [saw, wants, hint] = [&finding.saw, &finding.wants, &finding.hint].map(|text| plain_line(text, TEXT_MAX));
+            out.push_str(&format!(
+                "{word:<8} {}: {saw}; wanted: {wants}\n         next: {hint}\n",
+                finding.check
+            ));
+        }
+    }
+    let passed = count(of(Level::Pass).count() as u64, "check");
+    out.push_str(&format!("{passed} passed; `gate explain check` tells what each looks at\n"));
+    no_commands(&out)
+}
