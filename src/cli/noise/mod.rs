@@ -15,6 +15,9 @@ use crate::exit::{self, Exit};
 use crate::judge::calibration::{Calibration, calibrate};
 use crate::model::record::Record;
 
+/// The commit that is measured where none is named.
+const HEAD: &str = "HEAD";
+
 /// Measure a fixture against itself: how noisy it is, and which tolerance it carries
 ///
 /// Runs several sessions of equal arms with a fixed number of blocks. Their records go into the ledger, labelled noise; they are no attempts at
@@ -30,7 +33,7 @@ pub struct Noise {
     #[arg(long = "gate", value_name = "FILE")]
     gates: Vec<PathBuf>,
     /// The commit that both arms of a gate run
-    #[arg(long, value_name = "REV", default_value = "HEAD", conflicts_with = "a")]
+    #[arg(long, value_name = "REV", default_value = HEAD, conflicts_with = "a")]
     rev: String,
     /// How many sessions
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=20))]
@@ -189,10 +192,19 @@ impl Noise {
             add("--b", a);
         }
         self.options(&mut add);
+        for (option, value) in [
+            ("--cache-dir", &self.cache_dir),
+            ("--lock-timeout", &self.lock_timeout),
+            ("--ledger", &self.ledger),
+        ] {
+            if let Some(value) = value {
+                add(option, value);
+            }
+        }
         words
     }
 
-    /// Every option that says what is measured, and how.
+    /// Every option that says what is measured, and nothing about where it is kept.
     fn options(&self, add: &mut dyn FnMut(&str, &str)) {
         for gate in &self.gates {
             add("--gate", &gate.to_string_lossy());
@@ -209,9 +221,6 @@ impl Noise {
             ("--timeout", &self.timeout),
             ("--cwd", &self.cwd),
             ("--device", &self.device),
-            ("--cache-dir", &self.cache_dir),
-            ("--lock-timeout", &self.lock_timeout),
-            ("--ledger", &self.ledger),
         ] {
             if let Some(value) = value {
                 add(option, value);
@@ -227,6 +236,9 @@ impl Noise {
             add("--a", a);
         }
         self.options(&mut add);
+        if self.rev != HEAD {
+            add("--rev", &self.rev);
+        }
         add("--sessions", &self.sessions.to_string());
         add("--blocks", &self.blocks.to_string());
         shell_line(&words)

@@ -7,6 +7,10 @@ use std::fmt;
 use super::{BandLine, Baseline, FILE_MAX_BYTES, LINE_MAX_BYTES, Row, SampleLine, Says, VERSION, name, read};
 use crate::model::metric::Better;
 
+/// What stands above the sessions and above the bands of a file that this module began.
+const SAMPLE_HEAD: &str = "# sample  fixture  metric  unit  better  date  identity  record  samples";
+const BAND_HEAD: &str = "# band  fixture  metric  sd_pct  low  high  df  sessions  identity  record";
+
 /// Why a line was not written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused(pub String);
@@ -22,11 +26,7 @@ impl std::error::Error for Refused {}
 impl Baseline {
     /// A baseline without a session.
     pub fn new(arch: &str) -> Self {
-        let head = [
-            format!("gate-baseline {VERSION}"),
-            format!("arch {arch}"),
-            "# sample  fixture  metric  unit  better  date  identity  record  samples".to_owned(),
-        ];
+        let head = [format!("gate-baseline {VERSION}"), format!("arch {arch}"), SAMPLE_HEAD.to_owned()];
         let rows = head.map(|text| Row { text, says: Says::Nothing });
         Self {
             arch: arch.to_owned(),
@@ -81,6 +81,10 @@ impl Baseline {
             Says::Band(other) => (&other.fixture, &other.metric, &other.identity) != (&line.fixture, &line.metric, &line.identity),
             Says::Sample(_) | Says::Nothing => true,
         });
+        if self.bands().next().is_none() && self.rows.iter().all(|row| row.text != BAND_HEAD) {
+            let text = BAND_HEAD.to_owned();
+            changed.rows.push(Row { text, says: Says::Nothing });
+        }
         changed.put(line.to_string(), Says::Band(line))?;
         *self = changed;
         Ok(())
@@ -123,7 +127,8 @@ impl Baseline {
         let Some(bands) = self.rows.iter().position(|row| matches!(row.says, Says::Band(_))) else {
             return self.rows.len();
         };
-        let head = self.rows.iter().take(bands).rposition(|row| !row.text.starts_with('#'));
+        let of_samples = |row: &Row| !row.text.starts_with('#') || row.text == SAMPLE_HEAD;
+        let head = self.rows.iter().take(bands).rposition(of_samples);
         head.map_or(bands, |row| row + 1)
     }
 }

@@ -400,3 +400,21 @@ fn import_writes_historical_lines_once() {
         assert!(project.baseline(&[&["import", "old.txt"], &words[..]].concat(), 2).contains(what));
     }
 }
+
+#[test]
+fn the_baselines_of_this_repository_are_what_their_evidence_gives() {
+    let root = crate::sources::root();
+    let sandbox = crate::sandbox::Sandbox::new();
+    let mut command = sandbox.command(&["baseline", "check"]);
+    command.current_dir(&root);
+    let said = sandbox.start(command).wait().exits(0).out;
+    assert!(said.contains("cpu-x86_64.txt: 2 lines with sound evidence"), "{said}");
+    assert!(said.contains("gfx942.txt: 0 lines with sound evidence, 12 historical"), "{said}");
+    let folder = root.join("baselines/evidence/cpu-x86_64");
+    for entry in fs::read_dir(folder).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        for private in ["/home", "/root", "/tmp", "@"] {
+            assert!(!text.contains(private), "evidence with {private:?} in it");
+        }
+    }
+}

@@ -161,6 +161,12 @@ fn bands_stand_after_samples_and_one_replaces_another() {
     let text = baseline.write();
     assert!(text.ends_with("band  a  m  0.7  0.1  2  8  1  9f2c41aa  000000000001\n"), "{text}");
     assert_eq!(baseline.bands().count(), 1);
+    let kinds: Vec<&str> = text.lines().skip(2).map(|line| line.split("  ").next().unwrap()).collect();
+    assert_eq!(
+        kinds,
+        ["# sample", "sample", "# band", "band"],
+        "each kind below its head, which stands once"
+    );
     assert!(baseline.replace_band(band(3.0)).unwrap_err().0.contains("not between"));
 }
 
