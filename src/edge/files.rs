@@ -216,6 +216,16 @@ pub fn interpreter(path: &Path) -> Result<Option<PathBuf>> {
     Ok(text.split_whitespace().next().map(PathBuf::from).filter(|found| found.is_file()))
 }
 
+/// Whether a file is a script: its first line names an interpreter, or its name ends as those of a scripting language do.
+pub fn is_script(path: &Path) -> bool {
+    const ENDINGS: [&str; 10] = ["sh", "py", "pl", "rb", "js", "lua", "R", "jl", "awk", "php"];
+    let mut first = [0; 2];
+    path.extension().is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known))
+        || File::open(path)
+            .and_then(|mut file| file.read_exact(&mut first))
+            .is_ok_and(|()| first == *b"#!")
+}
+
 /// The working folder.
 ///
 /// # Errors

@@ -37,7 +37,7 @@ pub struct Source {
 /// A file that ran, or that an interpreter ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Artifact {
-    /// `executable`, `interpreter` or `script`.
+    /// `executable`, `interpreter`, `script`, `argument` (another file that the command names) or `artifact` (what a build left).
     pub role: String,
     /// Where it was found.
     pub path: String,

@@ -71,6 +71,22 @@ fn outside_a_repository_the_source_is_unknown_with_its_reason() {
 }
 
 #[test]
+fn a_file_that_the_command_names_is_digested_as_what_it_is() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data", "1 2 3\n");
+    sandbox.write("run.sh", "true\n");
+    sandbox.write("named", "#!/bin/sh\ntrue\n");
+    for (command, role) in [("cat data", "argument"), ("sh run.sh", "script"), ("sh named", "script")] {
+        let record = sandbox
+            .perf(command, command, &["--fixed-blocks", "2", "--tolerance", "95%", "--format", "json"])
+            .record();
+        let artifacts = &record["identity"]["arms"]["A"]["artifacts"];
+        assert_eq!(artifacts[0]["role"], "executable", "{command}");
+        assert_eq!(artifacts[1]["role"], role, "{command}");
+    }
+}
+
+#[test]
 fn the_folder_of_the_commands_is_not_where_the_state_is() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.path("there")).unwrap();

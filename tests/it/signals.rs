@@ -124,6 +124,7 @@ fn a_cancelled_self_test_ends_as_a_signal_does() {
     running.signal(Signal::INT);
     let done = running.wait().exits(130).says("cancelled by signal 2 while measuring");
     assert_eq!(done.out, "");
+    assert!(!done.err.contains("--resume"), "it cannot go on: {}", done.err);
     let left: Vec<_> = sandbox
         .everything()
         .into_iter()

@@ -136,7 +136,7 @@ pub fn set(variables: &mut Variables, name: &str, value: &str) {
 pub struct Runs {
     /// The executable file.
     pub program: PathBuf,
-    /// It, its interpreter and its script, digested.
+    /// It, its interpreter and the first argument that names a file, digested.
     pub artifacts: Vec<Artifact>,
     /// The same files as they are now.
     pub stamps: Vec<Stamp>,
@@ -161,8 +161,11 @@ pub fn found(words: &[String], cwd: &Path, environment: &Scrubbed, cache: &mut D
         runs.push(("interpreter", interpreter));
     }
     // `python3 bench.py`: what an interpreter is given to run belongs to the arm as much as the interpreter.
-    let script = args.iter().find(|arg| !arg.starts_with('-') && files::is_regular(&cwd.join(arg)));
-    runs.extend(script.map(|script| ("script", cwd.join(script))));
+    let given = args.iter().find(|arg| !arg.starts_with('-') && files::is_regular(&cwd.join(arg)));
+    runs.extend(given.map(|given| {
+        let given = cwd.join(given);
+        (if files::is_script(&given) { "script" } else { "argument" }, given)
+    }));
     let mut seen = BTreeSet::new();
     let (mut artifacts, mut stamps) = (Vec::new(), Vec::new());
     for (role, path) in runs.into_iter().filter(|(_, path)| seen.insert(path.clone())) {

@@ -207,6 +207,11 @@ impl Perf {
         for error in &errors {
             say(&format!("gate: error: {error:#}"));
         }
+        // Not told where the session ends: one in a folder of its own, as a self-test has, cannot go on.
+        let cancelled = records.last().filter(|record| record.cancelled.is_some());
+        if let Some(id) = cancelled.and_then(|record| record.labels.get("session")) {
+            say(&format!("cancelled; `gate perf --resume {id}` goes on with it"));
+        }
         let summary = Summary::of(&records);
         let code = match (errors.is_empty(), records.is_empty()) {
             (true, _) => exit::of_summary(summary).code,

@@ -225,10 +225,6 @@ impl<'a> Runner<'a> {
         if let Some(Ended::Error { what }) = &record.evidence.ended {
             say(&format!("gate: error: {what}"));
         }
-        // What belongs to a search is not gone on with by itself.
-        if signal.is_some() && self.header.labels.is_empty() {
-            say(&format!("cancelled; `gate perf --resume {}` goes on with it", self.header.id));
-        }
         Ok((record, signal))
     }
 
