@@ -126,6 +126,14 @@ pub(super) fn required(declared: &[String], devices: &[Gpu]) -> Result<Host> {
             finding.check
         );
     }
+    let answered = |id: &&String| findings.iter().any(|finding| finding.check == **id);
+    if let Some(id) = declared.iter().find(|id| !answered(id)) {
+        bail!(
+            "this machine cannot be told fit to measure on: {id}, which the gate requires, has nothing to look at here (profile {}); \
+             next: `gate explain check {id}` tells what it needs. Nothing was measured; `gate preflight` tells more",
+            profile.name
+        );
+    }
     Ok(Host { findings, replayed: false })
 }
 

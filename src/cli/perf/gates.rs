@@ -139,7 +139,7 @@ impl<'a> Runner<'a> {
             return Ok((record, None));
         }
         let run = declared.declaration.run.as_ref().ok_or_else(|| anyhow!("it has no [run]"))?;
-        refuse_what_cannot_be_kept(&declared.declaration)?;
+        refuse_guard(&declared.declaration)?;
         let single = self.is_single(declared);
         let revisions = self.revisions(declared, single)?;
         let (gate, mut plan) = (self.record_gate(declared, single), plan(declared, run, single));
@@ -173,6 +173,7 @@ impl<'a> Runner<'a> {
         }
         let Ready { arms, banners, identical } = made?;
         context.banners.extend(banners);
+        context.banners.extend(cold(&declared.declaration));
         context.identical = identical && declared.declaration.arms.skip_identical;
         context.attempt = self.attempt(&gate, &arms)?;
         let caches = &run.caches;
@@ -342,16 +343,23 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// What a gate declares is kept or refused, never passed over.
-fn refuse_what_cannot_be_kept(declaration: &Declaration) -> Result<()> {
-    let advice = "leave the key out, or use a version that can: this one does not";
+/// What the declaration needs of a guard is kept or refused, never passed over.
+fn refuse_guard(declaration: &Declaration) -> Result<()> {
     if declaration.require.guard {
-        bail!("require.guard: a capability guard must have passed: {advice}");
-    }
-    if declaration.plan.warmup.is_some() {
-        bail!("plan.warmup: a helper that brings the clocks up: {advice}");
+        bail!(
+            "require.guard: this version reads no guard's answer, so nothing was measured; leave the key out where the gate holds without one"
+        );
     }
     Ok(())
+}
+
+/// Says that no helper brings the clocks up: the order of the runs still carries the comparison, the first blocks may drift more.
+fn cold(declaration: &Declaration) -> Option<String> {
+    let warmup = declaration.plan.warmup.as_ref()?;
+    Some(format!(
+        "plan.warmup: {} was not run, this version runs no helper: clocks start as the warm-up runs leave them",
+        warmup.helper
+    ))
 }
 
 /// A session that was killed goes on only with the same gate on the same artifacts.

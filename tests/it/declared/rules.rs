@@ -169,3 +169,58 @@ fn changed_baselines_prompts_and_measuring_code_are_told() {
         (&"prompts/p.txt".into(), &10.into())
     );
 }
+
+/// A gate on two commits whose program takes as long.
+fn second(gate: &str) -> Project {
+    let project = Project::with(gate);
+    project.sandbox.script("tool.sh", "echo ms=100 # no slower");
+    project.commit("second");
+    project
+}
+
+#[test]
+fn a_machine_without_what_the_gate_requires_measures_nothing() {
+    let project = second(&format!("{GATE}\n[require]\nchecks = [\"G-ARCH\"]\n"));
+    if std::path::Path::new("/dev/kfd").exists() {
+        eprintln!("skipped: this machine has a GPU");
+        return;
+    }
+    let done = project.perf(&[]).exits(2);
+    for part in [
+        "this machine cannot be told fit",
+        "G-ARCH, which the gate requires, has nothing to look at here",
+        "Nothing was measured",
+    ] {
+        assert!(done.err.contains(part), "{part}: {}", done.err);
+    }
+    assert_eq!(done.out, "", "no record");
+    project.sandbox.gate(&["ledger", "log"]).exits(2).says("no ledger: ");
+}
+
+#[test]
+fn a_check_that_holds_lets_measure_and_is_recorded() {
+    let project = second(&format!("{GATE}\n[require]\nchecks = [\"E-CACHE\"]\n"));
+    let record = project.perf(&[]).exits(0).record();
+    assert_eq!(record["host"]["findings"][0]["check"], "E-CACHE");
+}
+
+#[test]
+fn a_guard_that_nothing_can_answer_for_is_refused() {
+    let project = second(&format!("{GATE}\n[require]\nguard = true\n"));
+    project
+        .perf(&[])
+        .exits(2)
+        .says("require.guard: this version reads no guard's answer, so nothing was measured");
+}
+
+#[test]
+fn a_helper_that_is_not_run_is_said() {
+    let plan = "max_attempts = 100\nwarmup = { helper = \"gate-ocl\", seconds = 10 }\n";
+    let project = second(&GATE.replace("max_attempts = 100\n", plan));
+    let record = project.perf(&[]).exits(0).record();
+    assert!(
+        banners(&record).contains("plan.warmup: gate-ocl was not run"),
+        "{}",
+        banners(&record)
+    );
+}
