@@ -30,7 +30,7 @@ pub const FAIL: Exit = Exit {
 pub const ERROR: Exit = Exit {
     code: 2,
     word: "error",
-    means: "the tool could not do its work: usage, configuration, unreadable input, arm A does not run (after one retry)",
+    means: "the tool could not do its work: usage, configuration, unreadable input, host unfit, arm A does not run (after one retry)",
 };
 /// A required question has no answer.
 pub const INCONCLUSIVE: Exit = Exit {

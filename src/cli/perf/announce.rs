@@ -3,7 +3,9 @@
 use crate::edge::session::Header;
 use crate::model::metric::Better;
 use crate::model::number::{chance, count, duration, size};
+use crate::model::plan::Plan;
 use crate::model::record::short;
+use crate::model::sample::Arm;
 use crate::model::text::plain_line;
 
 /// The plan in words, a line each.
@@ -22,10 +24,12 @@ pub fn plan_lines(header: &Header) -> Vec<String> {
         let commit = context.base.commit.as_deref().map(|commit| short(commit) + ", ");
         lines.push(format!("  gate {name}, from the {from}; base: {}{why}", commit.unwrap_or_default()));
     }
-    for (name, arm, command) in [
-        ("A (base)", &identity.arms.a, &plan.commands.a),
-        ("B (candidate)", &identity.arms.b, &plan.commands.b),
-    ] {
+    for side in plan.sides() {
+        let name = match side {
+            Arm::A => "A (base)",
+            Arm::B => "B (candidate)",
+        };
+        let (arm, command) = (identity.arms.of(*side), plan.commands.of(*side));
         let md5s: Vec<String> = arm
             .artifacts
             .iter()
@@ -46,15 +50,7 @@ pub fn plan_lines(header: &Header) -> Vec<String> {
             metric.unit
         ));
     }
-    let looks: Vec<String> = plan.looks.iter().map(u32::to_string).collect();
-    let at_most = if plan.fixed { "exactly" } else { "at most" };
-    lines.push(format!(
-        "  {at_most} {} blocks of 4 fresh processes, looks after {}; alpha {} where nothing got slower, beta {}",
-        plan.blocks.len(),
-        looks.join(", "),
-        chance(plan.alpha),
-        chance(plan.beta)
-    ));
+    lines.push(format!("  {}", length(plan)));
     let removed = identity
         .config
         .get("removed_env")
@@ -68,4 +64,20 @@ pub fn plan_lines(header: &Header) -> Vec<String> {
         count(removed as u64, "variable")
     ));
     lines
+}
+
+/// How much is measured, and when it is looked at.
+fn length(plan: &Plan) -> String {
+    let blocks = plan.blocks.len();
+    if plan.sides() == [Arm::B] {
+        return format!("{} of the candidate alone, each in a fresh process", count(blocks as u64, "run"));
+    }
+    let looks: Vec<String> = plan.looks.iter().map(u32::to_string).collect();
+    let at_most = if plan.fixed { "exactly" } else { "at most" };
+    format!(
+        "{at_most} {blocks} blocks of 4 fresh processes, looks after {}; alpha {} where nothing got slower, beta {}",
+        looks.join(", "),
+        chance(plan.alpha),
+        chance(plan.beta)
+    )
 }

@@ -15,6 +15,26 @@ const BAND_HEAD: &str = "# band  fixture  metric  sd_pct  low  high  df  session
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused(pub String);
 
+/// Whether a line, among others of so many bytes, is within the limits and reads back as what it says.
+pub(in crate::model) fn keeps<S: PartialEq>(
+    text: &str,
+    says: &S,
+    others: usize,
+    row: impl Fn(&str) -> Result<S, String>,
+) -> Result<(), Refused> {
+    if text.len() > LINE_MAX_BYTES {
+        let what = format!("a line of {} bytes would be written, at most {LINE_MAX_BYTES} are read", text.len());
+        return Err(Refused(what));
+    }
+    if row(text).map_err(Refused)? != *says {
+        return Err(Refused(format!("the line would not read back as it is: {text}")));
+    }
+    if others + text.len() >= FILE_MAX_BYTES {
+        return Err(Refused(format!("the file would be over {FILE_MAX_BYTES} bytes")));
+    }
+    Ok(())
+}
+
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -91,19 +111,8 @@ impl Baseline {
     }
 
     fn put(&mut self, text: String, says: Says) -> Result<(), Refused> {
-        if text.len() > LINE_MAX_BYTES {
-            let what = format!("a line of {} bytes would be written, at most {LINE_MAX_BYTES} are read", text.len());
-            return Err(Refused(what));
-        }
-        match read::row(&text) {
-            Ok(back) if back == says => {}
-            Ok(_) => return Err(Refused(format!("the line would not read back as it is: {text}"))),
-            Err(why) => return Err(Refused(why)),
-        }
-        let size: usize = self.rows.iter().map(|row| row.text.len() + 1).sum();
-        if size + text.len() >= FILE_MAX_BYTES {
-            return Err(Refused(format!("the file would be over {FILE_MAX_BYTES} bytes")));
-        }
+        let others: usize = self.rows.iter().map(|row| row.text.len() + 1).sum();
+        keeps(&text, &says, others, read::row)?;
         let at = self.place(&says);
         self.rows.insert(at, Row { text, says });
         Ok(())

@@ -30,6 +30,8 @@ fn of(record: &Value, rule: &str, against: &str) -> Value {
 fn a_single_arm_is_held_to_its_floor() {
     let project = Project::with(&floor("110 ms"));
     let done = project.perf(&["--no-base"]).exits(0);
+    let told = "  4 runs of the candidate alone, each in a fresh process";
+    assert!(done.err.contains(told) && !done.err.contains("A (base)"), "{}", done.err);
     let record = done.record();
     assert_eq!((outcome(&record), samples(&record).len()), ("pass", 1 + 4));
     assert!(samples(&record).iter().all(|sample| sample["arm"] == "B"));

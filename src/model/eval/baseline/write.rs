@@ -5,8 +5,8 @@ use std::fmt;
 
 use super::{EvalBaseline, HEAD, Model, Row, Says, ScoreLine, VERSION, is_digest, read};
 use crate::model::baseline::name::encode;
-use crate::model::baseline::write::{extras, number};
-use crate::model::baseline::{FILE_MAX_BYTES, LINE_MAX_BYTES, Refused};
+use crate::model::baseline::write::{extras, keeps, number};
+use crate::model::baseline::{LINE_MAX_BYTES, Refused};
 use crate::model::eval::{Group, Key};
 
 const COLUMNS: &str = "# score  task  metric  filter  date  record  scale  better  score  n  of  stderr  few_shot  task_version  harness";
@@ -73,19 +73,8 @@ impl EvalBaseline {
     }
 
     fn put(&mut self, text: String, says: Says) -> Result<(), Refused> {
-        if text.len() > LINE_MAX_BYTES {
-            let what = format!("a line of {} bytes would be written, at most {LINE_MAX_BYTES} are read", text.len());
-            return Err(Refused(what));
-        }
-        match read::row(&text) {
-            Ok(back) if back == says => {}
-            Ok(_) => return Err(Refused(format!("the line would not read back as it is: {text}"))),
-            Err(why) => return Err(Refused(why)),
-        }
-        let size: usize = self.rows.iter().map(|row| row.text.len() + 1).sum();
-        if size + text.len() >= FILE_MAX_BYTES {
-            return Err(Refused(format!("the file would be over {FILE_MAX_BYTES} bytes")));
-        }
+        let others: usize = self.rows.iter().map(|row| row.text.len() + 1).sum();
+        keeps(&text, &says, others, read::row)?;
         let at = self.place(&says);
         self.rows.insert(at, Row { text, says });
         Ok(())
