@@ -308,6 +308,9 @@ fn a_changed_executable_refuses_to_be_resumed() {
     assert_eq!(running.wait().code, None);
     let mut bytes = fs::read(sandbox.path("own-sleep")).unwrap();
     bytes.push(0);
+    // The killed process may still be about to go, and nobody writes to a program that runs.
+    fs::remove_file(sandbox.path("own-sleep")).unwrap();
+    fs::copy("/bin/sleep", sandbox.path("own-sleep")).unwrap();
     sandbox.write("own-sleep", bytes);
     sandbox
         .gate(&["perf", "--resume", &sandbox.session()])
