@@ -139,7 +139,7 @@ impl<'a> Runner<'a> {
             return Ok((record, None));
         }
         let run = declared.declaration.run.as_ref().ok_or_else(|| anyhow!("it has no [run]"))?;
-        refuse_guard(&declared.declaration)?;
+        refuse_what_is_not_kept(&declared.declaration)?;
         let single = self.is_single(declared);
         let revisions = self.revisions(declared, single)?;
         let (gate, mut plan) = (self.record_gate(declared, single), plan(declared, run, single));
@@ -343,12 +343,15 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// What the declaration needs of a guard is kept or refused, never passed over.
-fn refuse_guard(declaration: &Declaration) -> Result<()> {
+/// What a declaration asks for is kept or refused, never passed over.
+fn refuse_what_is_not_kept(declaration: &Declaration) -> Result<()> {
     if declaration.require.guard {
         bail!(
             "require.guard: this version reads no guard's answer, so nothing was measured; leave the key out where the gate holds without one"
         );
+    }
+    if declaration.run.as_ref().is_some_and(|run| run.max_failed_pct > 0.0) {
+        bail!("run.max_failed: this version fails a run for any request that failed, so nothing was measured; leave the key out, or at 0%");
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ pub fn observed(source: &Source) -> Machine {
 
 /// The facts of a record's identity about the machine whose files stand under `root`; `/` is this one.
 pub fn read(root: &Path) -> Recorded {
-    let mut recorded = recorded(&machine(&Source::folder(root)));
+    let mut recorded = recorded(&reader::without_bystanders(&Source::folder(root)));
     let arch = format!("cpu-{}", std::env::consts::ARCH);
     recorded.machine.insert("arch".to_owned(), arch.into());
     recorded

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::source::Source;
 use super::{cards, kernel_log, pci, topology, variables};
 use crate::model::host::machine::{Cpu, Driver, Kernel, Machine, Memory};
-use crate::model::host::seen::{Seen, Unseen};
+use crate::model::host::seen::{Seen, Unseen, Why};
 
 /// The number of the namespace that the first process of a machine counts processes in.
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
@@ -28,6 +28,14 @@ const PROCESSORS_MAX: u32 = 1 << 16;
 
 /// Reads everything once.
 pub fn machine(source: &Source) -> Machine {
+    let mut machine = without_bystanders(source);
+    machine.kernel.log = kernel_log::read(source);
+    machine.monitors = monitors(source);
+    machine
+}
+
+/// The same without what only checks ask for, and what takes most of the time: the kernel's messages, and every process's name.
+pub fn without_bystanders(source: &Source) -> Machine {
     let nodes = topology::nodes(source);
     let cards = cards::all(source);
     let release = source.text("proc/sys/kernel/osrelease");
@@ -41,7 +49,11 @@ pub fn machine(source: &Source) -> Machine {
             cmdline: source.text("proc/cmdline"),
             tainted: number(source, "proc/sys/kernel/tainted"),
             uptime_s: source.parse("proc/uptime", first_real),
-            log: kernel_log::read(source),
+            log: Err(Unseen {
+                why: Why::NotRead,
+                errno: None,
+                at: "dev/kmsg".to_owned(),
+            }),
         },
         rocm: rocm(source),
         processes: topology::processes(source),
@@ -49,7 +61,7 @@ pub fn machine(source: &Source) -> Machine {
         compute_device: source.is_there("dev/kfd") == Ok(true),
         bridges: if cards.len() > 1 { pci::bridges(source) } else { BTreeMap::new() },
         cards,
-        monitors: monitors(source),
+        monitors: Vec::new(),
         own_pid: if source.is_here() { std::process::id() } else { 0 },
         job_since_s: None,
         container: container(source),

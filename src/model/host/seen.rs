@@ -33,6 +33,8 @@ pub enum Why {
     Malformed,
     /// Any other failure.
     Unreadable,
+    /// Nobody asked for it.
+    NotRead,
 }
 
 impl Unseen {
@@ -88,6 +90,7 @@ impl Why {
             Self::InReset => "the device is in reset",
             Self::Malformed => "not understood",
             Self::Unreadable => "not readable",
+            Self::NotRead => "not read",
         }
     }
 }
