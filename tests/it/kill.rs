@@ -36,13 +36,20 @@ fn logging() -> (Sandbox, Vec<&'static str>) {
     (sandbox, words.to_vec())
 }
 
-/// The whole lines of a session's file, if the session has begun.
+/// The whole lines of the session's file, if it has begun. A kill before its first line leaves a file that is no session yet.
 fn whole_lines(sandbox: &Sandbox) -> Option<(String, Vec<u8>)> {
-    let id = sandbox.sessions().into_iter().next_back()?;
-    let mut bytes = fs::read(sandbox.path(&sandbox.session_file(&id))).ok()?;
-    let end = bytes.iter().rposition(|&byte| byte == b'\n')? + 1;
-    bytes.truncate(end);
-    Some((id, bytes))
+    let whole = |id: String| {
+        let mut bytes = fs::read(sandbox.path(&sandbox.session_file(&id))).ok()?;
+        let end = bytes.iter().rposition(|&byte| byte == b'\n')? + 1;
+        bytes.truncate(end);
+        Some((id, bytes))
+    };
+    let mut begun: Vec<(String, Vec<u8>)> = sandbox.sessions().into_iter().filter_map(whole).collect();
+    assert!(
+        begun.len() <= 1,
+        "a session that has begun is gone on with, and no other is started"
+    );
+    begun.pop()
 }
 
 /// Starts or resumes the session, and kills it after a while. The moment may come before the session exists, or after its end.
