@@ -9,12 +9,18 @@ use super::{Project, banners, verdicts};
 use crate::sandbox::{Sandbox, program};
 use crate::sources::root;
 
-/// A project with one of the examples and without another gate. Stand-ins go into `../tmp/bin`, first on the `PATH`.
-fn example(name: &str) -> Project {
-    let project = Project::new();
+/// Stand-ins go into `../tmp/bin`, first on the `PATH`.
+fn with_stand_ins(project: Project) -> Project {
     let tmp = project.sandbox.path("../tmp").canonicalize().unwrap();
     let path = format!("{}/bin:{}", tmp.display(), std::env::var("PATH").unwrap());
-    let project = project.env("PATH", &path).env("GATE_MODELS", tmp.join("models").to_str().unwrap());
+    project.env("PATH", &path)
+}
+
+/// A project with one of the examples and without another gate.
+fn example(name: &str) -> Project {
+    let project = with_stand_ins(Project::new());
+    let models = project.sandbox.path("../tmp").canonicalize().unwrap().join("models");
+    let project = project.env("GATE_MODELS", models.to_str().unwrap());
     fs::remove_file(project.sandbox.path("gates/perf.toml")).unwrap();
     let text = fs::read_to_string(root().join(format!("gates/examples/{name}.toml"))).unwrap();
     project.write(&format!("gates/{name}.toml"), text);
@@ -273,6 +279,17 @@ fn a_first_gate_runs_at_once() {
     let own = std::path::Path::new(env!("CARGO_BIN_EXE_gate")).parent().unwrap();
     let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
     runs(&started(&[]).env("PATH", &path));
+    let cargo = [
+        ("Cargo.toml", "[package]\nname = \"tool\"\nversion = \"0.1.0\"\n"),
+        ("src/main.rs", "fn main() {}\n"),
+    ];
+    let cmake = [("CMakeLists.txt", "project(x C)\nadd_executable(bench a.c)\n")];
+    for (files, builder, built) in [(&cargo[..], "cargo", "target/release/tool"), (&cmake, "cmake", "build/bench")] {
+        let project = with_stand_ins(started(files));
+        let body = format!("mkdir -p $(dirname {built})\ncp tool.sh {built}");
+        stands_in(&project, builder, &body);
+        runs(&project);
+    }
     if program("python3").is_some() {
         let files = [
             ("pyproject.toml", "[project]\nname = \"my-pkg\"\nversion = \"0\"\n"),
