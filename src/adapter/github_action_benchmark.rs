@@ -63,12 +63,12 @@ fn read(input: &Input, _wanted: &[Series]) -> Result<Report, Refused> {
 fn series(entry: &Json) -> Result<Reported, Refused> {
     let text = |key: &str| entry.get(key).and_then(Json::text);
     let name = text("name").ok_or_else(|| Refused("an entry has no name".to_owned()))?;
-    let unit = text("unit").unwrap_or_default();
-    let known = Unit::parse(unit).ok();
-    let mut notes = Vec::new();
-    if known.is_none() && !unit.is_empty() {
-        notes.push(format!("the unit {unit:?} is not known"));
-    }
+    let known = text("unit").and_then(|unit| Unit::parse(unit).ok());
+    let unknown = entry
+        .get("unit")
+        .map(Json::shown)
+        .filter(|unit| known.is_none() && !unit.is_empty());
+    let mut notes: Vec<String> = unknown.map(|unit| format!("the unit {unit:?} is not known")).into_iter().collect();
     notes.extend(entry.get("range").map(|range| format!("range {}", range.shown())));
     Ok(Reported {
         name: name.to_owned(),
