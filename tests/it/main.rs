@@ -36,6 +36,7 @@ mod method;
 mod noise;
 mod order;
 mod output;
+mod pid_namespace;
 mod playground;
 mod preflight;
 mod process;

@@ -138,7 +138,17 @@ fn why_not_loaded(error: &io::Error) -> String {
 }
 
 /// Makes this process the one that inherits orphans of its tree, so that none can leave it; once, before the first [`run`].
+///
+/// # Errors
+///
+/// Where `/proc` is absent or the one of another namespace of process numbers: what is left of a tree could not be found.
 pub fn become_subreaper() -> io::Result<()> {
+    if !tree::is_visible() {
+        return Err(io::Error::other(
+            "/proc does not show this process under its own number, so what its commands leave running could not be found; \
+             mount a /proc of this PID namespace (for `unshare --pid`: also --fork --mount-proc)",
+        ));
+    }
     kernel::keep_ended_children();
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }

@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, getsid, kill_process, kill_process_group, waitid, waitpid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, kill_process_group, waitid, waitpid};
 
 /// How long killed processes may take to go; only one that hangs inside the kernel needs more.
 const SWEEP_LIMIT: Duration = Duration::from_secs(2);
@@ -38,7 +38,7 @@ pub(super) fn sweep(others: &[Pid]) -> u32 {
         if left.is_empty() {
             return killed;
         }
-        let own_session = getsid(None).ok();
+        let own_session = own_session();
         for child in &left {
             kill(child, own_session);
         }
@@ -58,7 +58,7 @@ pub(super) fn sweep(others: &[Pid]) -> u32 {
     }
 }
 
-/// Kills a child; in a session of its own its whole group, which can hold only its like.
+/// Kills a child; in a session other than the own one its whole group, which can hold only its like.
 fn kill(child: &Child, own_session: Option<Pid>) {
     if child.session.is_some()
         && child.session != own_session
@@ -67,6 +67,19 @@ fn kill(child: &Child, own_session: Option<Pid>) {
         let _gone = kill_process_group(group, Signal::KILL);
     }
     let _gone = kill_process(child.pid, Signal::KILL);
+}
+
+/// The session of this process; none where its leader lives outside this namespace of process numbers, as in a container that
+/// somebody entered: the kernel then says 0, which is no process.
+fn own_session() -> Option<Pid> {
+    let (_, _, session) = relations(&fs::read_to_string("/proc/self/stat").ok()?)?;
+    Pid::from_raw(session)
+}
+
+/// Whether `/proc` counts processes as this process does. In a namespace of process numbers whose `/proc` is the one of
+/// another, no child could be told from a stranger.
+pub(super) fn is_visible() -> bool {
+    fs::read_link("/proc/self").is_ok_and(|own| own.as_os_str() == getpid().as_raw_nonzero().to_string().as_str())
 }
 
 fn list() -> Vec<Child> {
