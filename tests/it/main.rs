@@ -56,5 +56,6 @@ mod tidy;
 mod usage;
 mod vectors;
 mod views;
+mod waive;
 mod workload;
 mod worktree;
