@@ -57,5 +57,6 @@ mod usage;
 mod vectors;
 mod views;
 mod waive;
+mod workflows;
 mod workload;
 mod worktree;
