@@ -8,6 +8,7 @@ pub mod fault;
 pub mod figure;
 pub mod gate;
 pub mod gpu_metrics;
+pub mod helper;
 pub mod host;
 pub mod identity;
 pub mod judgement;
