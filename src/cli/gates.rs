@@ -9,7 +9,7 @@ use super::{answer, say};
 use crate::edge::{files, git};
 use crate::model::gate::declaration::{Declaration, Source};
 use crate::model::gate::{Against, Fault, Known, Rule, parse};
-use crate::model::helper;
+use crate::model::gpu_helper;
 use crate::model::text::plain_line;
 use crate::{adapter, check, exit, judge};
 
@@ -62,7 +62,7 @@ pub fn read(text: &str, file: &str) -> Result<Declaration, Vec<Fault>> {
         rules: &rules,
         adapters: &adapters,
         checks: Some(&checks),
-        helpers: &helper::ALL,
+        helpers: &gpu_helper::ALL,
     };
     parse(text, file, &known)
 }

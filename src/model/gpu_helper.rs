@@ -1,4 +1,4 @@
-//! What a GPU helper answers: one JSON document, whatever came of it. The helpers write it, [`crate::edge::helper`] reads it.
+//! What a GPU helper answers: one JSON document, whatever came of it. The helpers write it, [`crate::edge::gpu_helper`] reads it.
 
 use serde_json::{Map, Value, json};
 

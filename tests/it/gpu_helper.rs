@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use gate::edge::helper::{Question, Silence, ask};
+use gate::edge::gpu_helper::{Question, Silence, ask};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
@@ -44,7 +44,7 @@ fn says(state: &str, more: &str) -> String {
 
 #[test]
 fn each_way_to_fail_has_its_own_reason() {
-    if !alone("helper::each_way_to_fail_has_its_own_reason") {
+    if !alone("gpu_helper::each_way_to_fail_has_its_own_reason") {
         return;
     }
     let ok = says("ok", r#", "devices": 1"#);
@@ -95,7 +95,7 @@ fn each_way_to_fail_has_its_own_reason() {
 
 #[test]
 fn a_helper_that_hangs_is_stopped_with_all_it_started() {
-    if !alone("helper::a_helper_that_hangs_is_stopped_with_all_it_started") {
+    if !alone("gpu_helper::a_helper_that_hangs_is_stopped_with_all_it_started") {
         return;
     }
     let folder = stand_in("trap '' TERM; sleep 600 & echo $! > \"$0.pid\"; wait");
@@ -109,7 +109,7 @@ fn a_helper_that_hangs_is_stopped_with_all_it_started() {
 
 #[test]
 fn a_library_that_is_gone_is_named() {
-    if !alone("helper::a_library_that_is_gone_is_named") {
+    if !alone("gpu_helper::a_library_that_is_gone_is_named") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

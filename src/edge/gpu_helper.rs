@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::environment;
 use super::process::{self, Ended, Exit, Interrupts, Launch, RunError};
-use crate::model::helper::{Document, State};
+use crate::model::gpu_helper::{Document, State};
 use crate::model::text::plain_line;
 
 /// How much of a helper's output is kept; a document is far smaller.
