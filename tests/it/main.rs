@@ -41,6 +41,7 @@ mod pid_namespace;
 mod playground;
 mod preflight;
 mod process;
+mod programs;
 mod project;
 mod readme;
 mod real;
