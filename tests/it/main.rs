@@ -27,6 +27,7 @@ mod formats;
 mod gate_file;
 mod gpu_helper;
 mod gpu_metrics;
+mod hook;
 mod host;
 mod ingest;
 mod judge;
