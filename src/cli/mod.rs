@@ -20,6 +20,7 @@ mod preflight;
 mod progress;
 mod schema;
 mod selftest;
+mod waive;
 mod workload;
 
 use std::fmt;
@@ -58,6 +59,7 @@ enum Command {
     Ingest(ingest::Ingest),
     Init(init::Init),
     Ledger(ledger::Ledger),
+    Waive(waive::Waive),
     Selftest(selftest::Selftest),
     Workload(workload::Workload),
     Explain(explain::Explain),
@@ -85,6 +87,7 @@ pub fn main() -> u8 {
         Command::Ingest(ingest) => ingest.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),
+        Command::Waive(waive) => waive.run(),
         Command::Selftest(selftest) => selftest.run(),
         Command::Workload(workload) => workload.run(),
         Command::Explain(explain) => explain.run(),

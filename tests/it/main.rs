@@ -59,5 +59,6 @@ mod tidy;
 mod usage;
 mod vectors;
 mod views;
+mod waive;
 mod workload;
 mod worktree;
