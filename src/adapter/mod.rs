@@ -8,6 +8,7 @@ pub mod google_benchmark;
 pub mod hyperfine;
 pub mod key_value;
 pub mod llama_bench;
+pub mod llama_perplexity;
 pub mod lm_eval;
 pub mod poros;
 pub mod vllm;
@@ -67,6 +68,7 @@ pub const ALL: &[Adapter] = &[
     hyperfine::HYPERFINE,
     google_benchmark::GOOGLE_BENCHMARK,
     llama_bench::LLAMA_BENCH,
+    llama_perplexity::LLAMA_PERPLEXITY,
     lm_eval::LM_EVAL,
     vllm::VLLM,
     bmf::BMF,
