@@ -5,6 +5,7 @@ pub mod csv;
 pub mod foreign;
 pub mod github_action_benchmark;
 pub mod google_benchmark;
+pub mod hipfire;
 pub mod hyperfine;
 pub mod key_value;
 pub mod llama_bench;
@@ -71,6 +72,7 @@ pub const ALL: &[Adapter] = &[
     llama_perplexity::LLAMA_PERPLEXITY,
     lm_eval::LM_EVAL,
     vllm::VLLM,
+    hipfire::HIPFIRE,
     bmf::BMF,
     github_action_benchmark::GITHUB_ACTION_BENCHMARK,
     poros::POROS,

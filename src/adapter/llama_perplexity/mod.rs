@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::Adapter;
 use super::foreign::table::cell_value;
-use super::foreign::{Input, Json};
+use super::foreign::{Input, Json, Lines};
 use crate::model::gate::declaration::Series;
 use crate::model::metric::Better;
 use crate::model::report::{Process, Refused, Report, Reported};
@@ -116,10 +116,7 @@ fn read(input: &Input, _wanted: &[Series]) -> Result<Report, Refused> {
     if series.is_empty() {
         return Err(input.nothing(&format!("no {} result", kind.name)));
     }
-    let mut notes = Vec::new();
-    if !output.cut.is_empty() {
-        notes.push("the last line has no end and was left out".to_owned());
-    }
+    let mut notes: Vec<String> = Lines::of(text).note().into_iter().collect();
     if kind.name == "KL divergence" {
         notes.push("the output does not name the logits that it compares with: their model, text and context".to_owned());
     }
@@ -132,7 +129,7 @@ fn read(input: &Input, _wanted: &[Series]) -> Result<Report, Refused> {
     })
 }
 
-/// The output by its complete lines: a number at the end of a line that was cut is another number.
+/// The output by its complete lines.
 struct Output<'t> {
     input: &'t Input,
     lines: Vec<&'t str>,
@@ -142,12 +139,8 @@ struct Output<'t> {
 
 impl<'t> Output<'t> {
     fn of(input: &'t Input, text: &'t str) -> Self {
-        let (complete, cut) = text.rsplit_once('\n').unwrap_or(("", text));
-        Self {
-            input,
-            lines: complete.lines().collect(),
-            cut,
-        }
+        let Lines { complete: lines, cut } = Lines::of(text);
+        Self { input, lines, cut }
     }
 
     /// What follows the words on the only line that has them.

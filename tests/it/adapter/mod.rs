@@ -3,6 +3,7 @@
 mod cases;
 mod damage;
 mod detection;
+mod hipfire;
 mod llama_perplexity;
 mod shared;
 mod told;
