@@ -192,6 +192,7 @@ fn session() -> (Gate, Plan, Evidence) {
         extract: "key-value".to_owned(),
         commands: PerArm::default(),
         cwd: String::new(),
+        telemetry: None,
         digest: String::new(),
     };
     let mut samples = Vec::new();

@@ -13,6 +13,7 @@ pub mod crossover;
 pub mod disposition;
 pub mod distribution;
 pub mod drop;
+pub mod flag;
 pub mod noise;
 pub mod paired;
 pub mod prediction;
@@ -284,6 +285,7 @@ fn warnings(case: &Case<'_>) -> Vec<String> {
     if case.plan.sides().len() == 2 && same_files && same_inputs && case.plan.commands.a == case.plan.commands.b {
         warnings.push("both arms run the same files with the same arguments: this is an A/A comparison".to_owned());
     }
+    warnings.extend(flag::warnings(case.plan, &case.evidence.samples));
     let left_over: u64 = case
         .evidence
         .samples

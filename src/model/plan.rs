@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sample::{Arm, Cell, PerArm};
+use super::telemetry::Watching;
 
 /// Smallest and largest cap of a plan with looks, in blocks.
 pub const MAX_BLOCKS: std::ops::RangeInclusive<u32> = 2..=28;
@@ -119,6 +120,9 @@ pub struct Plan {
     pub commands: PerArm<Vec<String>>,
     /// The folder in which every process runs.
     pub cwd: String,
+    /// What is watched of the machine while a process runs; absent where nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub telemetry: Option<Watching>,
     /// `b3:` and the BLAKE3 of what [`super::record::plan_digest`] covers; empty until the plan is complete.
     pub digest: String,
 }

@@ -248,6 +248,7 @@ fn plan() -> Plan {
             b: vec!["./new".to_owned()],
         },
         cwd: "/srv/project".to_owned(),
+        telemetry: None,
         digest: String::new(),
     }
 }

@@ -297,6 +297,7 @@ pub fn plan(declared: &Declared, run: &Run, single: bool) -> Plan {
             b: run.command.clone(),
         },
         cwd: "{tree}".to_owned(),
+        telemetry: None,
         digest: String::new(),
     };
     cap_at(&mut plan, cap);

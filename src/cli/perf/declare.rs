@@ -135,6 +135,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         extract: options.extract.clone(),
         commands,
         cwd: cwd.to_string_lossy().into_owned(),
+        telemetry: None,
         digest: String::new(),
     };
     cap_at(&mut plan, cap);

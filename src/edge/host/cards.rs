@@ -75,6 +75,20 @@ pub fn look_again(source: &Source, cards: &mut [Card], tables: bool) {
     }
 }
 
+/// Reads again what somebody may set, or a driver may change by itself: caps, levels, partitions, whether it sleeps.
+pub fn settings_again(source: &Source, cards: &mut [Card]) {
+    for card in cards {
+        let device = device(source, &card.name);
+        let hwmon = hwmon(&device);
+        card.sclk = device.parse("pp_dpm_sclk", steps);
+        card.perf_level = device.text("power_dpm_force_performance_level");
+        card.compute_partition = device.text("current_compute_partition");
+        card.memory_partition = device.text("current_memory_partition");
+        card.runtime_status = device.text("power/runtime_status");
+        card.cap_w = device.scaled(&format!("{hwmon}/power1_cap"), 1e6);
+    }
+}
+
 fn device<'a>(source: &'a Source, name: &str) -> Device<'a> {
     let folder = format!("{DRM}/{name}/device");
     let suspended = source
@@ -120,6 +134,13 @@ fn card(source: &Source, name: String) -> Option<Card> {
         metrics: vec![device.metrics()],
         name,
     })
+}
+
+/// Where a card's files are, to be read again and again: its folder and the folder of its sensors below that.
+pub fn places(source: &Source, name: &str) -> (String, String) {
+    let device = device(source, name);
+    let hwmon = hwmon(&device);
+    (device.folder, hwmon)
 }
 
 /// The folder of its sensors, whose number changes from start to start.

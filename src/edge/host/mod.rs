@@ -1,12 +1,12 @@
 //! The machine: its kernel, processors, memory, driver, GPUs, and who uses them, from the files of one root folder or of a snapshot.
 
 mod capture;
-mod cards;
-mod kernel_log;
+pub(super) mod cards;
+pub(super) mod kernel_log;
 mod pci;
 mod reader;
 mod snapshot;
-mod source;
+pub(super) mod source;
 pub(super) mod topology;
 mod variables;
 
@@ -38,6 +38,12 @@ pub fn observed(source: &Source) -> Machine {
         }
     }
     machine
+}
+
+/// Reads again what may change between two processes: what somebody may set on the devices, and who holds them.
+pub fn again(source: &Source, machine: &mut Machine) {
+    cards::settings_again(source, &mut machine.cards);
+    machine.processes = topology::processes(source);
 }
 
 /// The facts of a record's identity about the machine whose files stand under `root`; `/` is this one.

@@ -301,6 +301,7 @@ fn plan(blocks: u32, cells: Vec<Cell>) -> Plan {
         extract: "key-value".to_owned(),
         commands: PerArm::default(),
         cwd: "/opt".to_owned(),
+        telemetry: None,
         digest: String::new(),
     }
 }
