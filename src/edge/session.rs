@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::clock::Stopwatch;
 use super::files;
 use crate::model::gate::Gate;
-use crate::model::host::Host;
+use crate::model::host::{Finding, Host};
 use crate::model::identity::Identity;
 use crate::model::plan::Plan;
 use crate::model::record::{Context, Record};
@@ -59,6 +59,8 @@ pub struct Header {
 enum Line {
     Session(Box<Header>),
     Sample(Box<Sample>),
+    /// What a check found otherwise than before.
+    Finding(Box<Finding>),
     /// The plan with its cap and digest: written after the warm-up, before slot 0.
     Plan(Box<Plan>),
     Record(Box<Record>),
@@ -173,6 +175,7 @@ impl Session {
             }
             Line::Sample(sample) if !sample.warmup && self.plan.is_none() => bail!("sample {} stands before the complete plan", sample.seq),
             Line::Sample(sample) => self.samples.push(*sample),
+            Line::Finding(finding) => self.header.host.findings.push(*finding),
             Line::Plan(plan) if self.plan.is_none() => self.plan = Some(*plan),
             Line::Record(record) if self.record.is_none() => self.record = Some(*record),
             Line::Session(_) | Line::Plan(_) | Line::Record(_) => bail!("a second line of a kind that stands once"),
@@ -186,6 +189,14 @@ impl Session {
     /// When it cannot be written; the file then ends with the last whole line.
     pub fn add_sample(&mut self, sample: &Sample) -> Result<()> {
         self.append("sample", sample)
+    }
+
+    /// Appends what a check found otherwise than before, and syncs it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn add_finding(&mut self, finding: &Finding) -> Result<()> {
+        self.append("finding", finding)
     }
 
     /// Appends the complete plan and syncs it.

@@ -1,7 +1,6 @@
 //! What one declared gate asks, before anything of it is built: its rules and plan, and what surrounds the comparison.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use serde_json::json;
@@ -176,7 +175,7 @@ impl Runner<'_> {
 
     fn arch(&self) -> String {
         let of_device = self.devices.first().map(|gpu| gpu.arch.clone());
-        let of_machine = || device::list(Path::new("/")).first().map(|gpu| gpu.arch.clone());
+        let of_machine = || device::list(self.options.root()).first().map(|gpu| gpu.arch.clone());
         of_device
             .or_else(of_machine)
             .unwrap_or_else(|| format!("cpu-{}", std::env::consts::ARCH))

@@ -64,6 +64,16 @@ pub fn all(source: &Source) -> Vec<Card> {
     names.filter_map(|name| card(source, name)).collect()
 }
 
+/// Whether there is any such device.
+pub fn are_there(source: &Source) -> bool {
+    let names = source.list(DRM).unwrap_or_default();
+    let driven = |name: &String| {
+        let uevent = source.peek(&format!("{DRM}/{name}/device/uevent"), |text| Some(text.contains("DRIVER=amdgpu")));
+        name.starts_with("card") && uevent == Ok(true)
+    };
+    names.iter().any(driven)
+}
+
 /// Looks again at what moves: activity, and where `tables` is set the telemetry table.
 pub fn look_again(source: &Source, cards: &mut [Card], tables: bool) {
     for card in cards {

@@ -40,6 +40,12 @@ pub fn observed(source: &Source) -> Machine {
     machine
 }
 
+/// Whether the machine whose files stand under `root` has a GPU, for the compute driver or for the GPU driver.
+pub fn has_devices(root: &Path) -> bool {
+    let source = Source::folder(root);
+    topology::nodes(&source).is_ok_and(|nodes| !nodes.is_empty()) || cards::are_there(&source)
+}
+
 /// Reads again what may change between two processes: what somebody may set on the devices, and who holds them.
 pub fn again(source: &Source, machine: &mut Machine) {
     cards::settings_again(source, &mut machine.cards);

@@ -1,7 +1,6 @@
 //! Order, limits and conditions: `[plan]`, `[telemetry]`, `[require]`, `[ingest]`.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use toml::de::DeValue;
@@ -10,12 +9,11 @@ use super::declaration::{Ingest, PlanKeys, Require, TelemetryKeys, Warmup};
 use super::reading::Table;
 use super::words::distinct;
 use super::{paths, value};
+use crate::model::telemetry::EVERY;
 use crate::model::plan::{MAX_BLOCKS, Objective, OnInconclusive, Order};
 
 const COMPLETE: &[&str] = &["source", "artifacts", "model", "prompt", "gpu", "config", "policy"];
 const COMPLETE_DEFAULT: &[&str] = &["source", "artifacts", "model", "prompt", "config", "policy"];
-/// The times between two readings.
-const EVERY: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_secs(10);
 const EQUAL: &[&str] = &["model", "prompt", "gpu", "config", "policy"];
 
 /// `[plan]`

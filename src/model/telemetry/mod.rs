@@ -8,9 +8,14 @@ pub use reading::Reading;
 pub use trace::{DeviceTrace, Missed, Trace};
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// The times between two readings that are possible.
+pub const EVERY: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_secs(10);
 
 /// What is watched, and by which limits: part of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
