@@ -18,8 +18,5 @@ pub const L_OVERSUB: Check = Check {
 
 fn look(machine: &Machine, declared: &Declared) -> Option<Sight> {
     wants_gpu(machine, declared).then_some(())?;
-    sight(
-        "no such message",
-        messages(machine, &[OVERSUBSCRIBED_MESSAGE], Level::Warn),
-    )
+    sight("no such message", messages(machine, &[OVERSUBSCRIBED_MESSAGE], Level::Warn))
 }

@@ -96,7 +96,10 @@ fn entries() -> Vec<Entry> {
         about: kind.about.to_owned() + ".",
     });
     let flags = judge::flag::ALL.iter().map(|flag| {
-        let limits = flag.limits.iter().map(|limit| format!("\n  limit     {} = {}: {}", limit.name, limit.default, limit.about));
+        let limits = flag
+            .limits
+            .iter()
+            .map(|limit| format!("\n  limit     {} = {}: {}", limit.name, limit.default, limit.about));
         let about = format!("{}.\n  effect    {}{}", flag.about, flag.effect.word(), limits.collect::<String>());
         Entry {
             family: "flag",

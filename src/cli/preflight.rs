@@ -115,7 +115,11 @@ pub(super) fn machine(root: &Path, devices: &[Gpu], env: &[(String, String)], as
         let nodes = machine.nodes.as_deref().unwrap_or_default();
         // What cannot be resolved hides nothing from a look.
         let shown = visible(&all, nodes.len()).unwrap_or_default();
-        kept = shown.into_iter().filter_map(|at| nodes.get(at)).map(|node| node.bdf.clone()).collect();
+        kept = shown
+            .into_iter()
+            .filter_map(|at| nodes.get(at))
+            .map(|node| node.bdf.clone())
+            .collect();
     }
     if !kept.is_empty() {
         machine.keep_only(&kept);
@@ -179,7 +183,7 @@ fn unfit(declared: &[String], findings: &[Finding], profile: &Profile) -> Option
         };
         let [saw, wants, hint] = [&finding.saw, &finding.wants, &finding.hint].map(|text| plain_line(text, TEXT_MAX));
         return Some(format!(
-            "this machine {is}: {}: {saw}; wanted: {wants}; next: {hint} Nothing was measured; `gate preflight` tells more",
+            "this machine {is}: {}: {saw}; wanted: {wants}; next: {hint}",
             finding.check
         ));
     }
@@ -187,7 +191,7 @@ fn unfit(declared: &[String], findings: &[Finding], profile: &Profile) -> Option
     let id = declared.iter().find(|id| !answered(id))?;
     Some(format!(
         "this machine cannot be told fit to measure on: {id}, which the gate requires, has nothing to look at here (profile {}); \
-         next: `gate explain check {id}` tells what it needs. Nothing was measured; `gate preflight` tells more",
+         next: `gate explain check {id}` tells what it needs",
         profile.name
     ))
 }

@@ -244,7 +244,7 @@ fn outcome(case: &Case<'_>, verdicts: &[Ruling]) -> Outcome {
     let advised = case.context.new_gate && !verdicts.is_empty();
     let asked = required.unwrap_or(if advised { Outcome::Pass } else { Outcome::Inconclusive });
     match case.evidence.ended {
-        Some(Ended::Cancelled { .. } | Ended::Error { .. }) => asked.max(Outcome::Error),
+        Some(Ended::Cancelled { .. } | Ended::Error { .. } | Ended::Unfit { .. }) => asked.max(Outcome::Error),
         Some(Ended::SessionLimit { .. } | Ended::TooFewBlocks { .. }) | None => asked,
     }
 }

@@ -28,6 +28,11 @@ pub enum Ended {
         /// `SIGINT` or `SIGTERM`.
         signal: String,
     },
+    /// The machine is unfit to measure on, or could not be told fit: nothing was measured.
+    Unfit {
+        /// The reason, and what to do.
+        what: String,
+    },
     /// The tool could not go on; what it had is kept.
     Error {
         /// What happened.

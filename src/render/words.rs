@@ -149,11 +149,14 @@ pub fn measured(record: &Record) -> String {
 pub fn watched(record: &Record) -> Option<String> {
     let watching = record.plan.telemetry.as_ref()?;
     let samples = record.evidence.samples.iter();
-    let devices = samples.flat_map(|sample| &sample.telemetry).map(|telemetry| telemetry.devices.len()).max();
+    let devices = samples
+        .flat_map(|sample| &sample.telemetry)
+        .map(|telemetry| telemetry.devices.len())
+        .max()?;
     let limits = watching.limits.iter().map(|(name, value)| format!("{name} {value}"));
     Some(format!(
         "{} every {}; a block is void by {}; limits: {}",
-        number::count(devices.unwrap_or(0) as u64, "device"),
+        number::count(devices as u64, "device"),
         number::duration(watching.every_s),
         plain_line(&watching.void.join(", "), NAME_MAX * 10),
         plain_line(&limits.collect::<Vec<String>>().join(", "), NAME_MAX * 20)

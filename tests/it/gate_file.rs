@@ -23,7 +23,11 @@ fn read(text: &str, file: &str) -> Result<Declaration, Vec<Fault>> {
         rules.push("floor");
     }
     let adapters: Vec<&str> = adapter::ALL.iter().map(|adapter| adapter.name).collect();
-    let flags: Vec<&str> = judge::flag::ALL.iter().filter(|flag| flag.can_void()).map(|flag| flag.name).collect();
+    let flags: Vec<&str> = judge::flag::ALL
+        .iter()
+        .filter(|flag| flag.can_void())
+        .map(|flag| flag.name)
+        .collect();
     let limits: Vec<&str> = judge::flag::limits().map(|limit| limit.name).collect();
     let known = Known {
         rules: &rules,

@@ -268,7 +268,9 @@ impl<'a> Runner<'a> {
                 let was = record.identity.arms.of(arm);
                 was.artifacts == *arms.artifacts.of(arm) && tree(was.source.as_ref()) == tree(arms.sources.of(arm).as_ref().ok())
             };
-            let attempted = record.cancelled.is_none() && !record.evidence.samples.is_empty() && [LABEL, pair::LABEL].iter().all(|label| !record.labels.contains_key(*label));
+            let attempted = record.cancelled.is_none()
+                && !record.evidence.samples.is_empty()
+                && [LABEL, pair::LABEL].iter().all(|label| !record.labels.contains_key(*label));
             attempted && record.gate.digest == gate.digest && builds(Arm::A) && builds(Arm::B)
         };
         // Where only a baseline was lacking, the samples were not what gave no answer.
@@ -285,7 +287,13 @@ impl<'a> Runner<'a> {
     }
 
     fn begin(&self, declared: declare::Declared, arms: &Arms, host: Host) -> Result<Session> {
-        let mut header = identity::header(declared, arms, self.places.ledger.clone(), self.options.labels(), self.options.root());
+        let mut header = identity::header(
+            declared,
+            arms,
+            self.places.ledger.clone(),
+            self.options.labels(),
+            self.options.root(),
+        );
         header.host = host;
         let same = |other: &Header| other.plan == header.plan && other.gate == header.gate && other.identity.arms == header.identity.arms;
         if header.labels.is_empty()

@@ -118,7 +118,10 @@ impl Watcher {
     }
 
     fn tell(&self, sample: &mut Sample, mut trace: Trace) {
-        let used = sample.value("cpu_s").zip(sample.value("wall_s")).filter(|(_, wall_s)| *wall_s > 0.0);
+        let used = sample
+            .value("cpu_s")
+            .zip(sample.value("wall_s"))
+            .filter(|(_, wall_s)| *wall_s > 0.0);
         trace.other_load = self.watch.other_load(used.map_or(0.0, |(cpu_s, wall_s)| cpu_s / wall_s));
         let mut telemetry = Telemetry::from(&trace);
         telemetry.flags = flag::raised(&trace, &self.watching);
@@ -151,6 +154,9 @@ impl Watcher {
     }
 }
 
+/// What an unfit machine comes to.
+const NOTHING: &str = "Nothing was measured; `gate preflight` tells more";
+
 /// Seals the record of an unfit machine, on which nothing is measured.
 ///
 /// # Errors
@@ -159,13 +165,13 @@ pub fn unfit(options: &Perf, declared: Declared, (identity, host): (Identity, Ho
     let of = Unmeasured {
         identity,
         host,
-        ended: Some(Ended::Error { what: why.to_owned() }),
+        ended: Some(Ended::Unfit { what: why.to_owned() }),
         labels: options.labels(),
     };
     let finished = unmeasured(declared, of, ledger)?;
     if options.calibration.is_some() || options.revisions.is_some() {
-        bail!("{why}");
+        bail!("{why}\n{NOTHING}");
     }
-    say(&format!("gate: error: {why}"));
+    say(&format!("gate: error: {why}\n{NOTHING}"));
     Ok(finished)
 }

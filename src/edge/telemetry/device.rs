@@ -37,7 +37,9 @@ impl Device {
         let label = |name: &String| {
             let sensor = name.strip_suffix("_label").filter(|sensor| sensor.starts_with("temp"))?;
             Some((
-                source.peek(&format!("{folder}/{hwmon}/{name}"), |text| Some(text.to_owned())).ok()?,
+                source
+                    .peek(&format!("{folder}/{hwmon}/{name}"), |text| Some(text.to_owned()))
+                    .ok()?,
                 format!("{sensor}_input"),
             ))
         };
@@ -94,7 +96,9 @@ impl Device {
 
     fn number(&self, source: &Source, file: &str) -> Seen<f64> {
         let read = |text: &str| text.parse::<i64>().ok().map(|value| value as f64);
-        source.peek(&format!("{}/{file}", self.folder), read).map_err(|unseen| unseen.of_device(false))
+        source
+            .peek(&format!("{}/{file}", self.folder), read)
+            .map_err(|unseen| unseen.of_device(false))
     }
 
     /// One look.
@@ -117,7 +121,11 @@ impl Device {
 
     /// Without the telemetry table: a file each. The activity answers for the device: where that is refused, the look failed.
     fn of_files(&self, source: &Source) -> Seen<Reading> {
-        let sensor = |file: &str, steps: f64| self.number(source, &format!("{}/{file}", self.hwmon)).ok().map(|value| value / steps);
+        let sensor = |file: &str, steps: f64| {
+            self.number(source, &format!("{}/{file}", self.hwmon))
+                .ok()
+                .map(|value| value / steps)
+        };
         let temperature = |label: &str| sensor(self.sensors.get(label)?, 1e3);
         let live = |file: &str| {
             let all = source.peek(&format!("{}/{file}", self.folder), steps).ok()?;

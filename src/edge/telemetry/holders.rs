@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::edge::host::{Source, topology};
 use crate::model::host::machine::Machine;
-use crate::model::host::seen::{Seen, Unseen, Why};
+use crate::model::host::seen::{Seen, Why};
 use crate::model::telemetry::Foreign;
 
 /// Who was found, or why that cannot be told.
@@ -14,6 +14,8 @@ pub type Found = Result<Vec<Foreign>, String>;
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 /// Where the compute driver lists the processes with a context.
 const PROCESSES: &str = "sys/class/kfd/kfd/proc";
+/// How often the parents of a process are looked for where one of them goes meanwhile.
+const TRIES: u32 = 3;
 /// Most parents that are climbed from a process.
 const PARENTS_MAX: usize = 64;
 /// Longest name of a process that is kept.
@@ -38,7 +40,8 @@ impl Holders {
         let nodes = machine.nodes.as_deref().unwrap_or_default();
         let own = nodes.iter().filter(|node| addresses.contains(&node.bdf));
         let blind = match source.link("proc/self/ns/pid") {
-            Ok(namespace) if namespace == FIRST_PID_NAMESPACE => None,
+            // Where the first process is hidden from this user, so are those of others.
+            Ok(namespace) if namespace == FIRST_PID_NAMESPACE => source.glance("proc/1/stat").err().map(|unseen| unseen.to_string()),
             Ok(_) => Some("the driver counts processes as the machine outside of this container does".to_owned()),
             Err(unseen) => Some(unseen.to_string()),
         };
@@ -107,7 +110,9 @@ impl Holders {
                 target.starts_with("/dev/dri/render") || target == "/dev/kfd"
             };
             let held = files.iter().filter(device).filter_map(|file| {
-                let told = source.peek(&format!("proc/{pid}/fdinfo/{file}"), |text| Some(text.to_owned())).ok()?;
+                let told = source
+                    .peek(&format!("proc/{pid}/fdinfo/{file}"), |text| Some(text.to_owned()))
+                    .ok()?;
                 self.of_file(&told)
             });
             if let Some(vram_bytes) = held.reduce(u64::max).filter(|&bytes| bytes > 0) {
@@ -119,7 +124,11 @@ impl Holders {
 
     /// Bytes of device memory that an open file tells of, where it belongs to a watched device.
     fn of_file(&self, told: &str) -> Option<u64> {
-        let field = |name: &str| told.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
+        let field = |name: &str| {
+            told.lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+                .map(str::trim)
+        };
         self.addresses.contains(field("drm-pdev")?).then_some(())?;
         let (number, unit) = field("drm-memory-vram")?.split_once(' ')?;
         let number: u64 = number.parse().ok()?;
@@ -129,24 +138,32 @@ impl Holders {
 
 /// A process that runs and does not descend from this program; what is gone, or is one of ours, is none.
 fn named(source: &Source, pid: u32, vram_bytes: u64) -> Option<Foreign> {
-    let name = source.peek(&format!("proc/{pid}/comm"), |text| Some(text.chars().take(NAME_MAX).collect::<String>())).ok()?;
-    (!is_ours(source, pid)).then_some(Foreign { pid, name, vram_bytes })
+    let name = source
+        .peek(&format!("proc/{pid}/comm"), |text| {
+            Some(text.chars().take(NAME_MAX).collect::<String>())
+        })
+        .ok()?;
+    let foreign = (0..TRIES).find_map(|_| is_foreign(source, pid)).unwrap_or(false);
+    foreign.then_some(Foreign { pid, name, vram_bytes })
 }
 
-/// Whether a process descends from this program.
-fn is_ours(source: &Source, pid: u32) -> bool {
+/// Whether a running process descends from another than this program; not so where it is gone. None where one of its parents went while
+/// it was looked for: then it has another one now.
+fn is_foreign(source: &Source, pid: u32) -> Option<bool> {
     let own = std::process::id();
     let mut at = pid;
     for _ in 0..PARENTS_MAX {
         if at == own {
-            return true;
+            return Some(false);
         }
         match source.peek(&format!("proc/{at}/stat"), parent) {
             Ok(parent) if parent > 1 => at = parent,
-            Ok(_) | Err(Unseen { .. }) => return false,
+            Ok(_) => return Some(true),
+            Err(_) if at == pid => return Some(false),
+            Err(_) => return None,
         }
     }
-    false
+    Some(true)
 }
 
 /// The parent in a process's `stat`, whose name in brackets may hold anything.

@@ -42,7 +42,11 @@ impl Watch {
     /// Prepares to watch the devices of a machine that was read from `root`. `trusted` says whether its throttle counters can be believed.
     pub fn new(root: &Path, machine: Machine, every: Duration, trusted: bool) -> Self {
         let source = Source::folder(root);
-        let devices: Vec<Device> = machine.cards.iter().map(|card| Device::new(&source, &machine, card, trusted)).collect();
+        let devices: Vec<Device> = machine
+            .cards
+            .iter()
+            .map(|card| Device::new(&source, &machine, card, trusted))
+            .collect();
         Self {
             root: root.to_owned(),
             every,
@@ -97,14 +101,24 @@ impl Watch {
 
     /// Load of the machine beyond `own` processors, in parts of all; none where it is not known.
     pub fn other_load(&self, own: f64) -> Option<f64> {
-        let load = self.source.peek("proc/loadavg", |text| text.split_whitespace().next()?.parse::<f64>().ok());
+        let load = self
+            .source
+            .peek("proc/loadavg", |text| text.split_whitespace().next()?.parse::<f64>().ok());
         let threads = self.machine.cpu.threads.as_ref().ok()?;
         Some(((load.ok()? - own) / (*threads).max(1) as f64).max(0.0))
     }
 
     /// Microseconds in which some task waited for a processor, since the kernel began to count.
     fn waited_us(&self) -> Result<u64, String> {
-        let total = |text: &str| text.lines().find(|line| line.starts_with("some "))?.split("total=").nth(1)?.trim().parse().ok();
+        let total = |text: &str| {
+            text.lines()
+                .find(|line| line.starts_with("some "))?
+                .split("total=")
+                .nth(1)?
+                .trim()
+                .parse()
+                .ok()
+        };
         self.source.peek(PRESSURE, total).map_err(|unseen| unseen.to_string())
     }
 
@@ -183,7 +197,13 @@ fn tells_of_devices(message: &str) -> bool {
 
 /// What is set otherwise, in words. What was not readable before or is not now is no change.
 fn changed(was: &Card, is: &Card) -> Vec<String> {
-    let top = |card: &Card| card.sclk.as_ref().ok().and_then(|steps| steps.last()).map(|step| format!("{} MHz", step.mhz));
+    let top = |card: &Card| {
+        card.sclk
+            .as_ref()
+            .ok()
+            .and_then(|steps| steps.last())
+            .map(|step| format!("{} MHz", step.mhz))
+    };
     let watts = |card: &Card| card.cap_w.as_ref().ok().map(|watts| format!("{watts} W"));
     let text = |value: &crate::model::host::seen::Seen<String>| value.as_ref().ok().cloned();
     let pairs = [

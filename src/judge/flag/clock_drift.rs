@@ -6,7 +6,7 @@ use crate::model::telemetry::{DeviceTrace, Trace, Watching};
 /// The clock moved steadily while the device worked.
 pub const FLAG: Flag = Flag {
     name: "clock_drift",
-    about: "a line through the graphics clock while the device worked rises or falls by more than the limit over the window",
+    about: "a line through the graphics clock while the device worked rises or falls by more than the limit, the first tenth of that time left out",
     effect: Effect::Warns,
     attributable: true,
     limits: &[DRIFT],
@@ -25,14 +25,18 @@ fn look(trace: &Trace, watching: &Watching) -> Option<String> {
     let limit = DRIFT.of(watching);
     trace.of_devices(|device| {
         let drift_pct = drift_pct(device).filter(|drift| drift.abs() > limit)?;
-        Some(format!("the graphics clock moved by {drift_pct:+.1} % over the window, the limit is {limit} %"))
+        Some(format!(
+            "the graphics clock moved by {drift_pct:+.1} % over the window, the limit is {limit} %"
+        ))
     })
 }
 
-/// The rise of a least-squares line over the window, in % of the mean.
+/// The rise of a least-squares line over the window, in % of the mean. The first tenth is left out: clocks that are on their way up there
+/// have a flag of their own.
 fn drift_pct(device: &DeviceTrace) -> Option<f64> {
     let busy = device.busy();
-    let points: Vec<(f64, f64)> = busy.iter().filter_map(|reading| Some((reading.at_s, reading.gfxclk_mhz?))).collect();
+    let later = busy.iter().skip(busy.len() / 10);
+    let points: Vec<(f64, f64)> = later.filter_map(|reading| Some((reading.at_s, reading.gfxclk_mhz?))).collect();
     if points.len() < READINGS_MIN {
         return None;
     }

@@ -34,6 +34,7 @@ fn look(trace: &Trace, watching: &Watching) -> Option<String> {
     }
     trace.of_devices(|device| {
         let above = device.vram_above_idle_bytes as f64 / MIB;
-        (above > limit).then(|| format!("{above:.0} MiB more than before the session were in use before the start, the limit is {limit} MiB"))
+        (above > limit)
+            .then(|| format!("{above:.0} MiB more than before the session were in use before the start, the limit is {limit} MiB"))
     })
 }

@@ -29,5 +29,7 @@ fn look(trace: &Trace, watching: &Watching) -> Option<String> {
     let waited = trace.cpu_wait_pct.as_ref().ok().filter(|&&wait| wait > most_wait);
     let waited = waited.map(|wait| format!("tasks waited for a processor {wait:.1} % of the time, the limit is {most_wait} %"));
     let load_pct = trace.other_load.map(|load| 100.0 * load).filter(|&load| load > most_load);
-    waited.or_else(|| load_pct.map(|load| format!("the load beyond the process's own was {load:.0} % of the processors, the limit is {most_load} %")))
+    waited.or_else(|| {
+        load_pct.map(|load| format!("the load beyond the process's own was {load:.0} % of the processors, the limit is {most_load} %"))
+    })
 }

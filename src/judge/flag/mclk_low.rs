@@ -29,7 +29,9 @@ fn look(trace: &Trace, watching: &Watching) -> Option<String> {
     trace.of_devices(|device| {
         let share_pct = low_pct(device, active).filter(|&share| share > limit)?;
         let top = device.uclk_top_mhz?;
-        Some(format!("the memory clock was below {top:.0} MHz in {share_pct:.0} % of the looks though the memory was active, the limit is {limit} %"))
+        Some(format!(
+            "the memory clock was below {top:.0} MHz in {share_pct:.0} % of the looks though the memory was active, the limit is {limit} %"
+        ))
     })
 }
 
@@ -40,6 +42,9 @@ fn low_pct(device: &DeviceTrace, active: f64) -> Option<f64> {
         .iter()
         .filter_map(|reading| Some((reading.umc_activity_pct?, reading.uclk_mhz?)))
         .collect();
-    let low = known.iter().filter(|(activity, clock)| *activity >= active && *clock < top - 0.5).count();
+    let low = known
+        .iter()
+        .filter(|(activity, clock)| *activity >= active && *clock < top - 0.5)
+        .count();
     (!known.is_empty()).then(|| 100.0 * low as f64 / known.len() as f64)
 }

@@ -219,9 +219,17 @@ fn of_processes<'a>(name: &str, samples: impl Iterator<Item = &'a Sample>) -> Op
 }
 
 /// Values of one kind over the samples of each arm, and their means; none where an arm has none.
-fn means(arms: &PerArm<Vec<&Telemetry>>, device: usize, of: impl Fn(&crate::model::telemetry::DeviceSummary) -> Option<f64>) -> Option<[f64; 2]> {
+fn means(
+    arms: &PerArm<Vec<&Telemetry>>,
+    device: usize,
+    of: impl Fn(&crate::model::telemetry::DeviceSummary) -> Option<f64>,
+) -> Option<[f64; 2]> {
     let mean = |arm: Arm| {
-        let values: Vec<f64> = arms.of(arm).iter().filter_map(|telemetry| of(telemetry.devices.get(device)?)).collect();
+        let values: Vec<f64> = arms
+            .of(arm)
+            .iter()
+            .filter_map(|telemetry| of(telemetry.devices.get(device)?))
+            .collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };
     Some([mean(Arm::A)?, mean(Arm::B)?])
@@ -230,5 +238,7 @@ fn means(arms: &PerArm<Vec<&Telemetry>>, device: usize, of: impl Fn(&crate::mode
 /// The devices that were watched, by place and address.
 fn devices<'a>(arms: &'a PerArm<Vec<&Telemetry>>) -> impl Iterator<Item = (usize, &'a str)> {
     let first = arms.a.first().or(arms.b.first());
-    first.into_iter().flat_map(|telemetry| telemetry.devices.iter().map(|device| device.device.as_str()).enumerate())
+    first
+        .into_iter()
+        .flat_map(|telemetry| telemetry.devices.iter().map(|device| device.device.as_str()).enumerate())
 }

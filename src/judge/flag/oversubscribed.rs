@@ -15,6 +15,10 @@ pub const FLAG: Flag = Flag {
 };
 
 fn look(trace: &Trace, _: &Watching) -> Option<String> {
-    let message = trace.messages.iter().flatten().find(|message| message.contains(OVERSUBSCRIBED_MESSAGE))?;
+    let message = trace
+        .messages
+        .iter()
+        .flatten()
+        .find(|message| message.contains(OVERSUBSCRIBED_MESSAGE))?;
     Some(format!("the kernel told {message:?}"))
 }

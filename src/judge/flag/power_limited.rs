@@ -36,17 +36,24 @@ fn look(arms: &PerArm<Vec<&Telemetry>>, watching: &Watching) -> Option<String> {
     let found: Vec<String> = devices(arms)
         .filter_map(|(at, name)| {
             let word = gpu_metrics::Limit::Ppt.word();
-            let [a, b] = means(arms, at, |device| device.throttled_pct.get(word).copied().filter(|_| device.counters_trusted))?;
+            let [a, b] = means(arms, at, |device| {
+                device.throttled_pct.get(word).copied().filter(|_| device.counters_trusted)
+            })?;
             if a.max(b) <= limited {
                 return None;
             }
             if (a - b).abs() > differs {
-                return Some(format!("{name}: held down by the power limit {a:.0} % of the time on A and {b:.0} % on B, the limit is {differs} points apart"));
+                return Some(format!(
+                    "{name}: held down by the power limit {a:.0} % of the time on A and {b:.0} % on B, the limit is {differs} points apart"
+                ));
             }
             let [base, candidate] = means(arms, at, |device| device.busy_gfxclk_mhz)?;
             let apart_pct = 100.0 * (candidate - base) / base;
-            (apart_pct.abs() > clock_differs)
-                .then(|| format!("{name}: at the power limit with {base:.0} MHz on A and {candidate:.0} MHz on B, the limit is {clock_differs} % apart"))
+            (apart_pct.abs() > clock_differs).then(|| {
+                format!(
+                    "{name}: at the power limit with {base:.0} MHz on A and {candidate:.0} MHz on B, the limit is {clock_differs} % apart"
+                )
+            })
         })
         .collect();
     (!found.is_empty()).then(|| found.join("; "))

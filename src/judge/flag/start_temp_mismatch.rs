@@ -25,7 +25,8 @@ fn look(arms: &PerArm<Vec<&Telemetry>>, watching: &Watching) -> Option<String> {
     let found: Vec<String> = devices(arms)
         .filter_map(|(at, name)| {
             let [a, b] = means(arms, at, |device| device.start_hotspot_c)?;
-            ((a - b).abs() > limit).then(|| format!("{name}: processes of A began at {a:.0} °C and those of B at {b:.0} °C, the limit is {limit} °C apart"))
+            ((a - b).abs() > limit)
+                .then(|| format!("{name}: processes of A began at {a:.0} °C and those of B at {b:.0} °C, the limit is {limit} °C apart"))
         })
         .collect();
     (!found.is_empty()).then(|| found.join("; "))

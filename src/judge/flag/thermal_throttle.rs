@@ -40,7 +40,9 @@ const THERMAL: [gpu_metrics::Limit; 4] = [
 
 fn look(trace: &Trace, watching: &Watching) -> Option<String> {
     trace.of_devices(|device| {
-        let counted = THERMAL.into_iter().filter_map(|limit| Some((limit.word(), device.throttled_pct(limit)?)));
+        let counted = THERMAL
+            .into_iter()
+            .filter_map(|limit| Some((limit.word(), device.throttled_pct(limit)?)));
         let counted: Vec<(&str, f64)> = counted.collect();
         if counted.is_empty() || !device.counters_trusted {
             return by_temperature(device, NEAR.of(watching), FALL.of(watching));

@@ -30,6 +30,7 @@ fn look(trace: &Trace, watching: &Watching) -> Option<String> {
         let known: Vec<f64> = device.busy().into_iter().filter_map(|reading| reading.apart_pct).collect();
         let beyond = known.iter().filter(|&&pct| pct > apart).count();
         let share = 100.0 * beyond as f64 / known.len().max(1) as f64;
-        (share > time).then(|| format!("the dies' clocks lay more than {apart} % apart in {share:.0} % of the looks, the limit is {time} %"))
+        (share > time)
+            .then(|| format!("the dies' clocks lay more than {apart} % apart in {share:.0} % of the looks, the limit is {time} %"))
     })
 }

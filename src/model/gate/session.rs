@@ -9,8 +9,8 @@ use super::declaration::{Ingest, PlanKeys, Require, TelemetryKeys, Warmup};
 use super::reading::Table;
 use super::words::distinct;
 use super::{paths, value};
-use crate::model::telemetry::EVERY;
 use crate::model::plan::{MAX_BLOCKS, Objective, OnInconclusive, Order};
+use crate::model::telemetry::EVERY;
 
 const COMPLETE: &[&str] = &["source", "artifacts", "model", "prompt", "gpu", "config", "policy"];
 const COMPLETE_DEFAULT: &[&str] = &["source", "artifacts", "model", "prompt", "config", "policy"];
@@ -57,7 +57,14 @@ fn warmup(table: &Table<'_>) -> Option<Warmup> {
 pub(super) fn telemetry(root: &Table<'_>) -> TelemetryKeys {
     let table = root.section("telemetry", "telemetry");
     let known = table.reading.known;
-    let void = || distinct(&table, "void", "a list of flags, such as [\"mclk_low\"],", value::known("flag", known.flags));
+    let void = || {
+        distinct(
+            &table,
+            "void",
+            "a list of flags, such as [\"mclk_low\"],",
+            value::known("flag", known.flags),
+        )
+    };
     TelemetryKeys {
         declared: table.stands(),
         every: table.read("every", every).unwrap_or(Some(Duration::from_millis(100))),

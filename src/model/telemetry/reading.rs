@@ -62,7 +62,9 @@ impl From<Metrics> for Reading {
 
 /// The mean; none of nothing.
 pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.into_iter().fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
+    let (sum, count) = values
+        .into_iter()
+        .fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / f64::from(count))
 }
 
