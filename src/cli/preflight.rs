@@ -64,7 +64,9 @@ impl Preflight {
     /// When the profile or the snapshot cannot be read.
     pub fn run(&self) -> Result<u8> {
         let named = self.profile.as_deref().map(profile).transpose()?;
-        let mut machine = host::observed(&source(self.host.as_deref())?);
+        let source = source(self.host.as_deref())?;
+        let mut machine = host::observed(&source);
+        host::ask_tools(&source, &mut machine);
         let uptime_s = machine.kernel.uptime_s.as_ref().ok();
         machine.job_since_s = self.since.zip(uptime_s).map(|(since, uptime_s)| uptime_s - since.as_secs_f64());
         if let Some(list) = &self.devices {

@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::{Map, Value};
+
 use super::card::{Card, Node, Process};
 use super::seen::Seen;
+use super::smi::Smi;
 
 /// Parts of the kernel's messages that tell of a reset, a hang or an uncorrectable error of a device.
 pub const RESET_MESSAGES: [&str; 4] = [
@@ -52,6 +55,17 @@ pub struct Machine {
     pub container: Option<String>,
     /// Variables that GPU runtimes read and that are set.
     pub env: BTreeMap<String, String>,
+    /// What programs say beside the files.
+    pub programs: Programs,
+}
+
+/// What programs say of the machine; nothing where nobody asked them.
+#[derive(Debug, Clone, Default)]
+pub struct Programs {
+    /// What each GPU helper says of its runtime and devices, or why it says nothing.
+    pub helpers: BTreeMap<String, Result<Map<String, Value>, String>>,
+    /// What one of AMD's own tools says.
+    pub smi: Option<Smi>,
 }
 
 /// The kernel and what it was told.
