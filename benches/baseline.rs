@@ -184,6 +184,7 @@ fn session() -> (Gate, Plan, Evidence) {
         rank_share: 0.25,
         min_run_cv: 0.0005,
         warmup_runs: 0,
+        warmup: None,
         max_void_blocks: 2,
         max_attempts: 0,
         timeout_s: 60.0,
@@ -205,6 +206,7 @@ fn session() -> (Gate, Plan, Evidence) {
     }
     let evidence = Evidence {
         source: "run".to_owned(),
+        warmups: Vec::new(),
         samples,
         ended: None,
     };

@@ -23,6 +23,7 @@ pub mod responses;
 pub mod rule;
 pub mod search;
 pub mod simulate;
+pub mod steady;
 pub mod summary;
 pub mod unpaired;
 
@@ -285,6 +286,7 @@ fn warnings(case: &Case<'_>) -> Vec<String> {
     if case.plan.sides().len() == 2 && same_files && same_inputs && case.plan.commands.a == case.plan.commands.b {
         warnings.push("both arms run the same files with the same arguments: this is an A/A comparison".to_owned());
     }
+    warnings.extend(case.evidence.warmups.iter().filter_map(steady::warning));
     warnings.extend(flag::warnings(case.plan, &case.evidence.samples));
     let left_over: u64 = case
         .evidence

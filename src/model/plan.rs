@@ -74,6 +74,15 @@ pub enum OnInconclusive {
     Advisory,
 }
 
+/// A helper that brings the clocks up, once, before the first process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Warmup {
+    /// Its program: `gate-ocl` or `gate-hip`.
+    pub helper: String,
+    /// For how long it works at a time.
+    pub seconds: u32,
+}
+
 /// The declared order of processes and rule of stopping.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
@@ -103,6 +112,9 @@ pub struct Plan {
     pub min_run_cv: f64,
     /// Discarded processes per arm and cell before the first block.
     pub warmup_runs: u32,
+    /// The helper that brings the clocks up before them, where one is declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Warmup>,
     /// How many blocks may be voided before the answer is inconclusive.
     pub max_void_blocks: u32,
     /// How often the same comparison may be tried before the answer is inconclusive; 0 for no limit.

@@ -60,6 +60,7 @@ mod tidy;
 mod usage;
 mod vectors;
 mod views;
+mod warmup;
 mod watched;
 mod workload;
 mod worktree;

@@ -12,12 +12,12 @@ use crate::sandbox::{Done, Sandbox, samples, verdict};
 use crate::sources::root;
 
 /// The folder of the first card.
-const CARD: &str = "sys/class/drm/card3/device";
+pub const CARD: &str = "sys/class/drm/card3/device";
 /// The driver's number for it.
 const GPU: &str = "1001";
 
 /// Writes an invented machine into a folder.
-fn tree(name: &str, folder: &Path) {
+pub fn tree(name: &str, folder: &Path) {
     let document: Value = serde_json::from_slice(&fs::read(snapshot(name)).unwrap()).unwrap();
     if let Some(base) = document["base"].as_str() {
         tree(base, folder);
@@ -36,7 +36,7 @@ fn tree(name: &str, folder: &Path) {
     }
 }
 
-fn blob(name: &str) -> PathBuf {
+pub fn blob(name: &str) -> PathBuf {
     root().join("tests/data/host/metrics").join(format!("{name}.bin"))
 }
 

@@ -285,6 +285,7 @@ pub fn plan(declared: &Declared, run: &Run, single: bool) -> Plan {
         rank_share: 0.25,
         min_run_cv: 0.0005,
         warmup_runs: keys.warmup_runs,
+        warmup: keys.warmup.clone(),
         max_void_blocks: keys.max_void_blocks,
         max_attempts: keys.max_attempts,
         timeout_s: run.timeout.as_secs_f64(),

@@ -127,6 +127,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         rank_share: 0.25,
         min_run_cv: 0.0005,
         warmup_runs: options.warmup_runs,
+        warmup: None,
         max_void_blocks: 2,
         max_attempts: 0,
         timeout_s: options.timeout.as_secs_f64(),

@@ -173,7 +173,6 @@ impl<'a> Runner<'a> {
         }
         let Ready { arms, banners, identical } = made?;
         context.banners.extend(banners);
-        context.banners.extend(cold(&declared.declaration));
         context.identical = identical && declared.declaration.arms.skip_identical;
         context.attempt = self.attempt(&gate, &arms)?;
         let caches = &run.caches;
@@ -346,15 +345,6 @@ fn refuse_what_is_not_kept(declaration: &Declaration) -> Result<()> {
         bail!("run.max_failed: this version fails a run for any request that failed, so nothing was measured; leave the key out, or at 0%");
     }
     Ok(())
-}
-
-/// Says that no helper brings the clocks up: the order of the runs still carries the comparison, the first blocks may drift more.
-fn cold(declaration: &Declaration) -> Option<String> {
-    let warmup = declaration.plan.warmup.as_ref()?;
-    Some(format!(
-        "plan.warmup: {} was not run, this version runs no helper: clocks start as the warm-up runs leave them",
-        warmup.helper
-    ))
 }
 
 /// A session that was killed goes on only with the same gate on the same artifacts.

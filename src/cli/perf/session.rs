@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use super::Finished;
 use super::arms::Arms;
 use super::declare::{Declared, cap_at};
+use super::warmup;
 use super::watching::Watcher;
 use crate::adapter;
 use crate::cli::progress::Progress;
@@ -166,6 +167,7 @@ pub fn unmeasured(declared: Declared, of: Unmeasured, ledger: &Path) -> Result<F
     } = of;
     let evidence = Evidence {
         source: "run".to_owned(),
+        warmups: Vec::new(),
         samples: Vec::new(),
         ended,
     };
@@ -238,6 +240,7 @@ impl<'a> Runner<'a> {
         let before_s = samples.iter().filter_map(|sample| sample.values.get("wall_s")).sum();
         let evidence = Evidence {
             source: "run".to_owned(),
+            warmups: session.warmups.clone(),
             samples,
             ended: None,
         };
@@ -285,6 +288,7 @@ impl<'a> Runner<'a> {
 
     /// The loop of the whole program. Every gap between two processes does the same work, and never waits.
     fn measure(&mut self, progress: &mut Progress) -> Result<()> {
+        self.warm_up()?;
         loop {
             let Step::Run(slot) = step(&self.case(), self.looks.as_ref()) else {
                 return Ok(());
@@ -316,6 +320,20 @@ impl<'a> Runner<'a> {
                 Run::SessionOver => return self.end(self.session_limit()),
             }
         }
+    }
+
+    /// Brings the clocks up by the declared helper, where there is anything left to measure.
+    fn warm_up(&mut self) -> Result<()> {
+        let Some(warmup) = self.plan.warmup.clone() else { return Ok(()) };
+        if step(&self.case(), self.looks.as_ref()) == Step::Stop {
+            return Ok(());
+        }
+        say(&format!("{} brings the clocks up, {} s at a time", warmup.helper, warmup.seconds));
+        let variables = warmup::variables(&self.bench);
+        let done = warmup::run(&warmup, &variables, self.watcher.as_mut(), self.interrupts);
+        self.session.add_warmup(&done)?;
+        self.evidence.warmups.push(done);
+        Ok(())
     }
 
     /// Writes down what the cheap checks find otherwise than before.

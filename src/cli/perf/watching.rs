@@ -117,6 +117,12 @@ impl Watcher {
         Ok(run)
     }
 
+    /// Runs something else that is watched; without a trace where there is no device.
+    pub fn during<T>(&mut self, run: impl FnOnce() -> T) -> (T, Option<Trace>) {
+        let (result, trace) = self.watch.during(run);
+        (result, self.watch.has_devices().then_some(trace))
+    }
+
     fn tell(&self, sample: &mut Sample, mut trace: Trace) {
         let used = sample
             .value("cpu_s")

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{Against, Rule};
 use crate::model::metric::{Better, Metric, Role, Tolerance};
+pub use crate::model::plan::Warmup;
 use crate::model::plan::{Objective, OnInconclusive, Order};
 use crate::model::unit::Unit;
 
@@ -229,15 +230,6 @@ pub struct TelemetryKeys {
     pub gpu_bound: bool,
     /// Limits that are not the usual ones.
     pub limits: BTreeMap<String, f64>,
-}
-
-/// A helper that brings the clocks up.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Warmup {
-    /// Its program: `gate-ocl` or `gate-hip`.
-    pub helper: String,
-    /// For how long.
-    pub seconds: u32,
 }
 
 /// One input that a measurement runs on.

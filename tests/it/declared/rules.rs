@@ -228,15 +228,3 @@ fn what_this_version_cannot_keep_is_refused() {
         assert_eq!(done.out, "");
     }
 }
-
-#[test]
-fn a_helper_that_is_not_run_is_said() {
-    let plan = "max_attempts = 100\nwarmup = { helper = \"gate-ocl\", seconds = 10 }\n";
-    let project = second(&GATE.replace("max_attempts = 100\n", plan));
-    let record = project.perf(&[]).exits(0).record();
-    assert!(
-        banners(&record).contains("plan.warmup: gate-ocl was not run"),
-        "{}",
-        banners(&record)
-    );
-}
