@@ -100,15 +100,12 @@ pub(super) struct Fitness {
     pub unfit: Option<String>,
 }
 
-/// The machine below `root` as a session sees it: read, and watched for two seconds where it is this one and has GPUs. None where there is
-/// no GPU and nobody asks for it. Of several GPUs those are left that were selected, else those that `env` shows to the processes.
+/// The machine below `root` as a session sees it: read, and watched for two seconds where it is this one and has GPUs. Of several GPUs
+/// those are left that were selected, else those that `env` shows to the processes.
 ///
 /// # Errors
 /// When the folder cannot be read.
-pub(super) fn machine(root: &Path, devices: &[Gpu], env: &[(String, String)], asked: bool) -> Result<Option<Machine>> {
-    if !asked && !host::has_devices(root) {
-        return Ok(None);
-    }
+pub(super) fn machine(root: &Path, devices: &[Gpu], env: &[(String, String)]) -> Result<Machine> {
     let mut machine = host::observed(&source(Some(root))?);
     let mut kept: BTreeSet<String> = devices.iter().map(|gpu| gpu.bdf.clone()).collect();
     if kept.is_empty() {
@@ -126,7 +123,7 @@ pub(super) fn machine(root: &Path, devices: &[Gpu], env: &[(String, String)], as
     if !kept.is_empty() {
         machine.keep_only(&kept);
     }
-    Ok(Some(machine))
+    Ok(machine)
 }
 
 /// What required checks find on a machine before anything is measured there: the declared ones, else those that the profile of the

@@ -270,7 +270,11 @@ fn too_little_to_tell_raises_nothing() {
     assert_eq!(names(&trace, &usual()), Vec::<String>::new(), "four looks are no line");
     let mut nothing = steady();
     nothing.devices[0].readings.clear();
-    assert_eq!(names(&nothing, &usual()), Vec::<String>::new());
+    assert_eq!(
+        names(&nothing, &usual()),
+        ["stale_telemetry"],
+        "and it is said that there is nothing to tell from"
+    );
     // Clocks while nothing works are no clocks of the process.
     let mut idle = steady();
     each(&mut idle, |at, reading| {
@@ -466,6 +470,11 @@ fn a_foreign_process_never_fails_and_never_passes() {
         }
     });
     assert_eq!(once.ruling().verdict, Verdict::NoRegression);
+    let told = once.judge().warnings.join("\n");
+    assert!(
+        told.contains("1 block was void and run again: contention on sample 3 (B): process 3001 (trainer)"),
+        "{told}"
+    );
     let flagged: Vec<&Raised> = once
         .0
         .evidence

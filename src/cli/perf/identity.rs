@@ -84,12 +84,14 @@ pub fn identity(declared: &Declared, arms: &Arms, root: &Path) -> Identity {
     if !arms.recorded.is_empty() {
         config.push(("record_env", json!(arms.recorded)));
     }
-    let policy = [
+    let mut policy = vec![
         ("process", json!("fresh")),
         ("warmup_runs", json!(plan.warmup_runs)),
         ("order", json!(plan.order)),
         ("max_blocks", json!(plan.max_blocks)),
     ];
+    // Only where one is declared: without it nothing is said that older records do not say.
+    policy.extend(plan.warmup.as_ref().map(|warmup| ("warmup", json!(warmup))));
     let facts = |pairs: &[(&str, Value)]| {
         pairs
             .iter()

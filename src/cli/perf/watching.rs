@@ -47,15 +47,11 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// For two commands: where GPUs do not matter, nothing is looked at.
+    /// For two commands.
     ///
     /// # Errors
     /// When the machine cannot be read.
     pub fn of_commands(options: &Perf, watching: Option<&Watching>) -> Result<Self> {
-        if watching.is_none() {
-            let (host, unfit, watcher) = (Host::default(), None, None);
-            return Ok(Self { host, unfit, watcher }.of_host(options));
-        }
         Ok(Self::of(options.root(), &[], &[], &options.env, watching)?.of_host(options))
     }
 
@@ -75,8 +71,9 @@ impl Watched {
     }
 
     fn of(root: &Path, checks: &[String], devices: &[Gpu], env: &[(String, String)], watching: Option<&Watching>) -> Result<Self> {
+        // Where nobody asks for checks and GPUs do not matter, nothing is looked at.
         let asked = !checks.is_empty() || watching.is_some();
-        let machine = preflight::machine(root, devices, env, asked)?;
+        let machine = asked.then(|| preflight::machine(root, devices, env)).transpose()?;
         let Fitness { host, unfit } = preflight::required(checks, machine.as_ref())?;
         let watcher = match (machine, watching) {
             (Some(machine), Some(watching)) if unfit.is_none() => {

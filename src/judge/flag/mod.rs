@@ -1,7 +1,7 @@
 //! Flags: what the machine did while a process ran that spoils its figure, or explains it. One file a flag, each a pure function of what
 //! was read and of declared limits; none of them ever sees a measured value.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::number::count;
 use crate::model::plan::Plan;
@@ -187,14 +187,44 @@ pub fn warnings(plan: &Plan, samples: &[Sample]) -> Vec<String> {
     for sample in watched().filter(|sample| sample.void.is_none()) {
         arms.of_mut(sample.arm).extend(sample.telemetry.as_deref());
     }
-    ALL.iter()
-        .filter_map(|flag| match flag.look {
-            Look::Process(_) => of_processes(flag.name, watched()),
-            Look::Arms(look) => Some(format!("{}: {}", flag.name, plain_line(&look(&arms, watching)?, SAW_MAX))),
-        })
-        .collect()
+    let mut warnings: Vec<String> = voids(samples).into_iter().collect();
+    warnings.extend(ALL.iter().filter_map(|flag| match flag.look {
+        Look::Process(_) => of_processes(flag.name, watched()),
+        Look::Arms(look) => Some(format!("{}: {}", flag.name, plain_line(&look(&arms, watching)?, SAW_MAX))),
+    }));
+    warnings
 }
 
+/// How many blocks were void, and by what.
+fn voids(samples: &[Sample]) -> Option<String> {
+    let void: Vec<(&Sample, &Void)> = samples.iter().filter_map(|sample| Some((sample, sample.void.as_ref()?))).collect();
+    let blocks: BTreeSet<_> = void
+        .iter()
+        .map(|(sample, _)| (&sample.cell, sample.block, sample.attempt))
+        .collect();
+    let named = void.iter().take(NAMED_MAX).map(|(sample, void)| {
+        let saw = void.why.strip_prefix(&format!("{}: ", void.check)).unwrap_or(&void.why);
+        format!(
+            "{} on sample {} ({}): {}",
+            plain_line(&void.check, 40),
+            sample.seq,
+            sample.arm,
+            plain_line(saw, SAW_MAX)
+        )
+    });
+    let named: Vec<String> = named.collect();
+    let were = if blocks.len() == 1 { "was" } else { "were" };
+    (!void.is_empty()).then(|| {
+        format!(
+            "{} {were} void and run again: {}",
+            count(blocks.len() as u64, "block"),
+            named.join("; ")
+        )
+    })
+}
+
+/// How many voids are named.
+const NAMED_MAX: usize = 3;
 /// Longest text of what was seen.
 const SAW_MAX: usize = 400;
 

@@ -6,7 +6,7 @@ use crate::model::telemetry::{DeviceTrace, Trace, Watching};
 /// The readings themselves cannot be relied on.
 pub const FLAG: Flag = Flag {
     name: "stale_telemetry",
-    about: "more looks in a row failed than the limit, the device's own time stood still between two looks, or a look took longer than the limit",
+    about: "nothing could be read, more looks in a row failed than the limit, the device's own time stood still between two looks, or a look took longer than the limit",
     effect: Effect::Warns,
     attributable: false,
     limits: &[MISSES, SLOW],
@@ -27,6 +27,10 @@ const SLOW: Limit = Limit {
 fn look(trace: &Trace, watching: &Watching) -> Option<String> {
     let (misses, slow) = (MISSES.of(watching), SLOW.of(watching));
     trace.of_devices(|device| {
+        if device.readings.is_empty() {
+            let why = device.missed.why.as_deref().unwrap_or("unknown why");
+            return Some(format!("nothing could be read: {why}"));
+        }
         let failed = f64::from(device.missed.in_a_row);
         if failed > misses {
             let why = device.missed.why.as_deref().unwrap_or("unknown why");

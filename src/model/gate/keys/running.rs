@@ -255,7 +255,7 @@ pub(super) const KEYS: &[Key] = &[
         "telemetry.every",
         Value("\"100ms\""),
         "a duration from \"10ms\" to \"10s\", or \"off\"",
-        "How often the devices are read while a process runs.",
+        "How often the GPUs are read while a process runs; off where they do not matter, and then no check is required by default either.",
     ),
     key(
         "telemetry.void",
