@@ -20,8 +20,7 @@ use crate::edge::measure::{Bench, Run};
 use crate::edge::process::{Interrupts, become_subreaper};
 use crate::edge::session::{Header, Session};
 use crate::edge::{clock, ledger};
-use crate::judge::crossover::Design;
-use crate::judge::{Case, judge, looks, step};
+use crate::judge::{Case, Steps, judge};
 use crate::model::evidence::{Ended, Evidence};
 use crate::model::gate::Gate;
 use crate::model::host::Host;
@@ -160,8 +159,8 @@ struct Runner<'a> {
     interrupts: &'a Interrupts,
     evidence: Evidence,
     plan: Plan,
-    /// What the plan's looks ask for, the same for every sample.
-    looks: Result<Design, String>,
+    /// What comes next, by the samples so far.
+    steps: Steps,
     /// Seconds that earlier runs of this session took.
     before_s: f64,
     watch: Stopwatch,
@@ -172,9 +171,13 @@ impl<'a> Runner<'a> {
         let header = session.header.clone();
         let plan = session.plan.clone().unwrap_or_else(|| header.plan.clone());
         let adapter = adapter::find(&plan.extract).map_err(|why| anyhow!(why))?;
+        let mut files = arms.files;
+        // What both arms run is looked at once.
+        files.sort_unstable();
+        files.dedup();
         let bench = Bench {
             commands: arms.commands,
-            files: arms.files,
+            files,
             timeout: Duration::try_from_secs_f64(plan.timeout_s).context("the plan's time limit")?,
             read: Box::new(|output, wanted| adapter.reading(output, wanted)),
             profiler: arms.profiler,
@@ -188,7 +191,7 @@ impl<'a> Runner<'a> {
             ended: None,
         };
         Ok(Self {
-            looks: looks(&header.gate, &plan),
+            steps: Steps::of(&header.gate, &plan),
             header,
             session,
             bench,
@@ -231,7 +234,7 @@ impl<'a> Runner<'a> {
     /// The loop of the whole program. Every gap between two processes does the same work, and never waits.
     fn measure(&mut self, progress: &mut Progress) -> Result<()> {
         loop {
-            let Step::Run(slot) = step(&self.case(), self.looks.as_ref()) else {
+            let Step::Run(slot) = self.steps.next(&case(&self.header, &self.plan, &self.evidence)) else {
                 return Ok(());
             };
             if !slot.warmup && self.plan.digest.is_empty() && !self.complete()? {
@@ -268,24 +271,6 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn case(&self) -> Case<'_> {
-        let Header {
-            gate,
-            identity,
-            host,
-            context,
-            ..
-        } = &self.header;
-        Case {
-            gate,
-            plan: &self.plan,
-            identity,
-            host,
-            evidence: &self.evidence,
-            context,
-        }
-    }
-
     /// Completes the plan with its cap, by the duration of the warm-up, and writes it down before slot 0. False where too few blocks fit.
     fn complete(&mut self) -> Result<bool> {
         let mut plan = self.plan.clone();
@@ -312,7 +297,7 @@ impl<'a> Runner<'a> {
         }
         plan.digest = digest_of_plan(&plan, &self.header.gate, &self.header.identity)?;
         self.session.complete(plan.clone())?;
-        self.looks = looks(&self.header.gate, &plan);
+        self.steps = Steps::of(&self.header.gate, &plan);
         self.plan = plan;
         Ok(true)
     }
@@ -348,7 +333,7 @@ impl<'a> Runner<'a> {
             self.session.finish(&record)?;
             return Ok(record);
         }
-        let judgement = judge(&self.case());
+        let judgement = judge(&case(&self.header, &self.plan, &self.evidence));
         let Header {
             id,
             at,
@@ -376,6 +361,24 @@ impl<'a> Runner<'a> {
             self.session.finish(&record)?;
         }
         Ok(record)
+    }
+}
+
+fn case<'a>(header: &'a Header, plan: &'a Plan, evidence: &'a Evidence) -> Case<'a> {
+    let Header {
+        gate,
+        identity,
+        host,
+        context,
+        ..
+    } = header;
+    Case {
+        gate,
+        plan,
+        identity,
+        host,
+        evidence,
+        context,
     }
 }
 

@@ -8,7 +8,7 @@ mod hold;
 mod spread;
 
 use bucket::Obstacle;
-pub use bucket::{Bucket, barrier, suited};
+pub use bucket::{Bucket, bars, suited};
 pub(super) use hold::gain;
 
 use crate::judge::course::Trouble;
