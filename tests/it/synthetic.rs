@@ -229,7 +229,9 @@ impl Session {
         let record = &mut self.0;
         record.plan.digest = digest_of_plan(&record.plan, &record.gate, &record.identity).expect("finite numbers");
         record.judgement = judge(&Case::from(&*record));
-        self.0.sealed(None).expect("a record is JSON")
+        let (record, line) = self.0.sealed(None).expect("a record is JSON");
+        assert_eq!(record.line().expect("a record is JSON"), line);
+        record
     }
 }
 

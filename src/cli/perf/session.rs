@@ -351,7 +351,7 @@ impl<'a> Runner<'a> {
             plan: self.plan.clone(),
             identity,
             host,
-            evidence: self.evidence.clone(),
+            evidence: std::mem::take(&mut self.evidence),
             context,
             judgement,
         };
