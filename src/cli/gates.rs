@@ -82,7 +82,7 @@ fn declared() -> Result<Vec<(PathBuf, String)>> {
 }
 
 /// A declaration, or the lines that tell why there is none.
-fn load(path: &Path, name: &str) -> Result<Declaration, Vec<String>> {
+pub fn load(path: &Path, name: &str) -> Result<Declaration, Vec<String>> {
     let text = files::read_declared(path, GATE_MAX_BYTES).map_err(|error| vec![format!("{error:#}")])?;
     read(&text, name).map_err(|faults| faults.iter().map(Fault::to_string).collect())
 }

@@ -7,6 +7,7 @@ mod columns;
 mod completions;
 mod explain;
 mod gates;
+mod hook;
 mod host;
 mod identity;
 mod ingest;
@@ -52,6 +53,7 @@ enum Command {
     Gates(gates::Gates),
     Identity(identity::Identity),
     Preflight(preflight::Preflight),
+    Hook(hook::HookCommand),
     Host(host::Host),
     Ingest(ingest::Ingest),
     Init(init::Init),
@@ -78,6 +80,7 @@ pub fn main() -> u8 {
         Command::Gates(gates) => gates.run(),
         Command::Identity(identity) => identity.run(),
         Command::Preflight(preflight) => preflight.run(),
+        Command::Hook(hook) => hook.run(),
         Command::Host(host) => host.run(),
         Command::Ingest(ingest) => ingest.run(),
         Command::Init(init) => init.run(),

@@ -26,6 +26,7 @@ mod floors;
 mod formats;
 mod gate_file;
 mod gpu_metrics;
+mod hook;
 mod host;
 mod ingest;
 mod judge;

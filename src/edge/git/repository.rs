@@ -25,12 +25,19 @@ pub struct Repository {
 
 /// One entry of a folder of a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Entry {
+pub(super) struct Entry {
     mode: String,
-    kind: String,
-    id: String,
-    bytes: u64,
-    path: String,
+    pub(super) kind: String,
+    pub(super) id: String,
+    pub(super) bytes: u64,
+    pub(super) path: String,
+}
+
+impl Entry {
+    /// Whether it is a symbolic link.
+    pub(super) fn is_link(&self) -> bool {
+        self.mode == LINK_MODE
+    }
 }
 
 const LINK_MODE: &str = "120000";
@@ -268,9 +275,18 @@ impl Repository {
         Ok(None)
     }
 
+    /// Every entry below some folders of a tree that is no folder itself.
+    pub(super) fn below(&self, tree: &str, folders: &[&str]) -> Result<Vec<Entry>> {
+        self.listed(&[&["ls-tree", "-r", "-z", "-l", "--full-tree", tree, "--"], folders].concat())
+    }
+
     fn entries(&self, tree: &str, path: &str) -> Result<Vec<Entry>> {
         let spec = format!(":(literal){path}");
-        let listed = self.git.bytes(&["ls-tree", "-z", "-l", "--full-tree", tree, "--", &spec])?;
+        self.listed(&["ls-tree", "-z", "-l", "--full-tree", tree, "--", &spec])
+    }
+
+    fn listed(&self, ls_tree: &[&str]) -> Result<Vec<Entry>> {
+        let listed = self.git.bytes(ls_tree)?;
         let lines = listed.split(|byte| *byte == 0).filter(|line| !line.is_empty());
         lines
             .map(|line| parse_entry(line).context("git ls-tree answers in an unknown form"))
