@@ -231,7 +231,8 @@ impl<'a> Runner<'a> {
         Ok((record, signal))
     }
 
-    /// The loop of the whole program. Every gap between two processes does the same work, and never waits.
+    /// The loop of the whole program. Every gap between two processes makes the same calls, and never waits; what decides is asked only
+    /// after a block.
     fn measure(&mut self, progress: &mut Progress) -> Result<()> {
         loop {
             let Step::Run(slot) = self.steps.next(&case(&self.header, &self.plan, &self.evidence)) else {
