@@ -329,7 +329,7 @@ impl<'a> Runner<'a> {
     /// Brings the clocks up by the declared helper, where there is anything left to measure.
     fn warm_up(&mut self) -> Result<()> {
         let Some(warmup) = self.plan.warmup.clone() else { return Ok(()) };
-        if step(&self.case(), self.looks.as_ref()) == Step::Stop {
+        if self.steps.next(&case(&self.header, &self.plan, &self.evidence)) == Step::Stop {
             return Ok(());
         }
         say(&format!("{} brings the clocks up, {} s at a time", warmup.helper, warmup.seconds));
