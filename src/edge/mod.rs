@@ -10,6 +10,7 @@ pub mod environment;
 pub mod files;
 pub mod git;
 pub mod host;
+pub mod job;
 pub mod ledger;
 pub mod lock;
 pub mod measure;
