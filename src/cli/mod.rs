@@ -4,6 +4,7 @@ mod baseline;
 mod bisect;
 mod clean;
 mod columns;
+mod comment;
 mod completions;
 mod explain;
 mod gates;
@@ -17,8 +18,11 @@ mod parse;
 mod perf;
 mod preflight;
 mod progress;
+mod records;
 mod schema;
 mod selftest;
+mod status;
+mod step;
 mod workload;
 
 use std::fmt;
@@ -54,6 +58,8 @@ enum Command {
     Preflight(preflight::Preflight),
     Host(host::Host),
     Ingest(ingest::Ingest),
+    Comment(comment::Comment),
+    Status(status::Status),
     Init(init::Init),
     Ledger(ledger::Ledger),
     Selftest(selftest::Selftest),
@@ -80,6 +86,8 @@ pub fn main() -> u8 {
         Command::Preflight(preflight) => preflight.run(),
         Command::Host(host) => host.run(),
         Command::Ingest(ingest) => ingest.run(),
+        Command::Comment(comment) => comment.run(),
+        Command::Status(status) => status.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Selftest(selftest) => selftest.run(),
@@ -93,6 +101,10 @@ pub fn main() -> u8 {
         if let Some(cancelled) = error.downcast_ref::<Cancelled>() {
             say(&format!("gate: {cancelled}"));
             return of_signal(cancelled.signal);
+        }
+        if let Some(violation) = error.downcast_ref::<records::Violation>() {
+            say(&format!("gate: violation: {violation}"));
+            return exit::VIOLATION.code;
         }
         say(&format!("gate: error: {error:#}"));
         exit::ERROR.code
