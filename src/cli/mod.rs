@@ -8,6 +8,7 @@ mod comment;
 mod completions;
 mod explain;
 mod gates;
+mod hook;
 mod host;
 mod identity;
 mod ingest;
@@ -23,6 +24,7 @@ mod schema;
 mod selftest;
 mod status;
 mod step;
+mod waive;
 mod workload;
 
 use std::fmt;
@@ -56,12 +58,14 @@ enum Command {
     Gates(gates::Gates),
     Identity(identity::Identity),
     Preflight(preflight::Preflight),
+    Hook(hook::HookCommand),
     Host(host::Host),
     Ingest(ingest::Ingest),
     Comment(comment::Comment),
     Status(status::Status),
     Init(init::Init),
     Ledger(ledger::Ledger),
+    Waive(waive::Waive),
     Selftest(selftest::Selftest),
     Workload(workload::Workload),
     Explain(explain::Explain),
@@ -84,12 +88,14 @@ pub fn main() -> u8 {
         Command::Gates(gates) => gates.run(),
         Command::Identity(identity) => identity.run(),
         Command::Preflight(preflight) => preflight.run(),
+        Command::Hook(hook) => hook.run(),
         Command::Host(host) => host.run(),
         Command::Ingest(ingest) => ingest.run(),
         Command::Comment(comment) => comment.run(),
         Command::Status(status) => status.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),
+        Command::Waive(waive) => waive.run(),
         Command::Selftest(selftest) => selftest.run(),
         Command::Workload(workload) => workload.run(),
         Command::Explain(explain) => explain.run(),

@@ -1,7 +1,7 @@
 //! What the answer of some records does to a change on GitHub: one table, read by the comment, the status and the check run.
 
 use crate::model::github::{Conclusion, State};
-use crate::model::judgement::{Disposition, Outcome};
+use crate::model::judgement::{Disposition, Outcome, Verdict};
 use crate::model::record::Record;
 use crate::model::summary::Summary;
 
@@ -50,6 +50,11 @@ impl Policy {
             Outcome::Pass if all(Disposition::Exploratory) => {
                 Self::says(State::Success, Conclusion::Neutral, Some("exploratory: not gating"))
             }
+            Outcome::Pass if records.iter().any(waives) => Self::says(
+                State::Success,
+                Conclusion::Success,
+                Some("waived: needs a code owner's review of gates/waivers"),
+            ),
             Outcome::Pass if records.iter().any(promotes) => {
                 Self::says(State::Success, Conclusion::Success, Some("a candidate for promotion"))
             }
@@ -70,6 +75,10 @@ impl Policy {
             is_posted: true,
         }
     }
+}
+
+fn waives(record: &Record) -> bool {
+    record.judgement.verdicts.iter().any(|ruling| ruling.verdict == Verdict::Waived)
 }
 
 fn promotes(record: &Record) -> bool {

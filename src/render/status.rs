@@ -93,7 +93,7 @@ fn level(ruling: &Ruling) -> Option<Level> {
         (false, Outcome::Fail | Outcome::Violation | Outcome::Error) | (true, Outcome::Inconclusive) => Level::Warning,
         (false, Outcome::Inconclusive) => Level::Notice,
         (_, Outcome::Pass) => match ruling.verdict {
-            Verdict::SmallSlowdown => Level::Warning,
+            Verdict::SmallSlowdown | Verdict::Waived => Level::Warning,
             Verdict::Improvement | Verdict::ImprovementShown => Level::Notice,
             _ => return None,
         },

@@ -121,7 +121,7 @@ fn body(records: &[Record], rows: &[Row<'_>], labels: &[String], room: &mut Room
     let rest = brief.into_iter().skip(long.len());
     let mut table = left(room.fit(2 * FRAME_MAX_BYTES, long.into_iter()), "of rules that failed");
     let brief = left(room.fit(FRAME_MAX_BYTES, rest), "of rules that failed");
-    for group in [Group::Missing, Group::Open, Group::Slower, Group::Better] {
+    for group in [Group::Missing, Group::Open, Group::Waived, Group::Slower, Group::Better] {
         let of_group: Vec<&Row<'_>> = open.iter().filter(|row| row.group == group).collect();
         let of_group = of_group.into_iter().map(Row::open);
         table.extend(left(room.fit(2 * FRAME_MAX_BYTES, of_group), group.word()));

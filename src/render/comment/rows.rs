@@ -21,6 +21,8 @@ pub(super) enum Group {
     Missing,
     /// There are figures and no answer.
     Open,
+    /// A regression that a reviewed file accepts.
+    Waived,
     /// Slower, and shown to stay under the tolerance.
     Slower,
     /// Faster.
@@ -31,7 +33,15 @@ pub(super) enum Group {
 
 impl Group {
     /// Every group, gravest first.
-    pub(super) const ALL: [Self; 6] = [Self::Failed, Self::Missing, Self::Open, Self::Slower, Self::Better, Self::Within];
+    pub(super) const ALL: [Self; 7] = [
+        Self::Failed,
+        Self::Missing,
+        Self::Open,
+        Self::Waived,
+        Self::Slower,
+        Self::Better,
+        Self::Within,
+    ];
 
     /// The group of a verdict.
     const fn of(verdict: Verdict) -> Self {
@@ -39,6 +49,7 @@ impl Group {
             Verdict::Regression | Verdict::CandidateFailed | Verdict::ThrottleAttributable | Verdict::ClaimRejected => Self::Failed,
             Verdict::NotMeasured | Verdict::Incomparable | Verdict::StaleBaseline | Verdict::RuleDisabled => Self::Missing,
             Verdict::Inconclusive | Verdict::EnvironmentShift | Verdict::Advisory => Self::Open,
+            Verdict::Waived => Self::Waived,
             Verdict::SmallSlowdown => Self::Slower,
             Verdict::Improvement | Verdict::ImprovementShown => Self::Better,
             Verdict::NoRegression | Verdict::IdenticalArtifact | Verdict::New => Self::Within,
@@ -51,6 +62,7 @@ impl Group {
             Self::Failed => "failed",
             Self::Missing => "missing",
             Self::Open => "inconclusive",
+            Self::Waived => "waived",
             Self::Slower => "slower within the tolerance",
             Self::Better => "improved",
             Self::Within => "within band",

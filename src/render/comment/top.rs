@@ -25,7 +25,9 @@ pub(in crate::render) fn headline(records: &[Record], rows: &[Row<'_>]) -> Strin
     }
     let deciding = rows.iter().filter(|row| row.ruling.required && row.ruling.outcome == outcome);
     for word in deciding.filter(|row| row.needs_eyes()).map(|row| row.ruling.verdict.word()) {
-        if word != outcome.word() && !words.contains(&word) && words.len() < WORDS_MAX {
+        // What is waived is told as the policy that it is.
+        let told = [outcome.word(), Verdict::Waived.word()].contains(&word);
+        if !told && !words.contains(&word) && words.len() < WORDS_MAX {
             words.push(word);
         }
     }
@@ -142,14 +144,15 @@ fn next(records: &[Record], rows: &[Row<'_>]) -> Option<String> {
 
 /// How a meant change is accepted, where a command does it.
 fn accept(row: &Row<'_>) -> String {
-    let accepts = row.ruling.against == Against::Baseline && matches!(row.ruling.verdict, Verdict::Regression | Verdict::StaleBaseline);
-    if accepts {
-        format!(
-            " To accept it: `gate baseline accept {} --because TEXT`, and commit what it writes.",
-            hex(&row.record.seal)
-        )
-    } else {
-        String::new()
+    let seal = hex(&row.record.seal);
+    match (row.ruling.verdict, row.ruling.against) {
+        (Verdict::Regression | Verdict::StaleBaseline, Against::Baseline) => {
+            format!(" To accept it: `gate baseline accept {seal} --because TEXT`, and commit what it writes.")
+        }
+        (Verdict::Regression, Against::Base) if row.record.gate.from != "command line" => {
+            format!(" To accept it for a while: `gate waive {seal} --because TEXT --until DAY`, and have the file that it writes reviewed.")
+        }
+        _ => String::new(),
     }
 }
 

@@ -19,6 +19,14 @@ fn regressed() -> Record {
     Session::new().whole(noisy(8.0, 0.5, 1)).record()
 }
 
+fn waived() -> Record {
+    let mut record = regressed();
+    let ruling = &mut record.judgement.verdicts[0];
+    (ruling.verdict, ruling.outcome) = (Verdict::Waived, Outcome::Pass);
+    record.judgement.outcome = Outcome::Pass;
+    record
+}
+
 fn open(on_inconclusive: OnInconclusive) -> Record {
     let session = Session::new().cap(6).planned(|plan| plan.on_inconclusive = on_inconclusive);
     let record = session.whole(noisy(1.0, 1.0, 6)).record();
@@ -40,7 +48,7 @@ fn came_to(outcome: Outcome, cancelled: Option<&str>) -> Record {
 
 #[test]
 fn each_answer_has_its_row() {
-    let rows: [(&str, Vec<Record>, State, Conclusion, &str); 12] = [
+    let rows: [(&str, Vec<Record>, State, Conclusion, &str); 13] = [
         ("pass", vec![passed()], State::Success, Conclusion::Success, "pass"),
         (
             "a candidate for promotion",
@@ -48,6 +56,13 @@ fn each_answer_has_its_row() {
             State::Success,
             Conclusion::Success,
             "pass (a candidate for promotion)",
+        ),
+        (
+            "a waiver",
+            vec![passed(), waived()],
+            State::Success,
+            Conclusion::Success,
+            "pass (waived: needs a code owner's review of gates/waivers)",
         ),
         (
             "regression",
