@@ -6,6 +6,7 @@ mod clean;
 mod columns;
 mod comment;
 mod completions;
+mod evidence;
 mod explain;
 mod gates;
 mod hook;

@@ -50,7 +50,7 @@ fn regression() -> Record {
 fn of_commit(head: &str) -> Record {
     let mut record = regression();
     record.context.head = Some(head.to_owned());
-    record.sealed(None).unwrap()
+    record.sealed(None).unwrap().0
 }
 
 fn write(sandbox: &Sandbox, name: &str, records: &[Record]) {

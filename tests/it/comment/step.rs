@@ -162,7 +162,7 @@ fn row_25_a_summary_never_outgrows_what_a_runner_takes() {
             ..model.clone()
         })
         .collect();
-    let record = record.sealed(None).unwrap();
+    let (record, _) = record.sealed(None).unwrap();
     let sandbox = job("push", &json!({"before": HEAD, "after": HEAD}));
     sandbox.write("summary.md", "x".repeat(100_000) + "\n");
     sandbox.write("records.jsonl", record.line().unwrap() + "\n");
