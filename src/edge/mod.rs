@@ -11,6 +11,7 @@ pub mod files;
 pub mod git;
 pub mod github;
 pub mod host;
+pub mod job;
 pub mod ledger;
 pub mod lock;
 pub mod measure;
