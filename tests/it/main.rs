@@ -25,6 +25,7 @@ mod failures;
 mod floors;
 mod formats;
 mod gate_file;
+mod github;
 mod gpu_metrics;
 mod host;
 mod ingest;

@@ -46,7 +46,9 @@ impl Headers {
 
 /// Whether one link of a `Link` header leads to the next page.
 fn names_next(link: &str) -> bool {
-    link.split(';').skip(1).any(|part| matches!(part.trim(), "rel=\"next\"" | "rel=next"))
+    link.split(';')
+        .skip(1)
+        .any(|part| matches!(part.trim(), "rel=\"next\"" | "rel=next"))
 }
 
 /// One answer.
@@ -98,7 +100,11 @@ impl Answer {
         let words = match serde_json::from_slice::<Complaint>(&self.body) {
             Ok(Complaint { message, errors }) => {
                 let errors = errors.iter().take(5).map(detail).collect::<Vec<_>>().join("; ");
-                if errors.is_empty() { message } else { format!("{message}: {errors}") }
+                if errors.is_empty() {
+                    message
+                } else {
+                    format!("{message}: {errors}")
+                }
             }
             Err(_) => title(&text).map_or_else(|| first_line(&text), |title| format!("a page titled {title:?}")),
         };
@@ -139,7 +145,12 @@ mod tests {
     use super::*;
 
     fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Answer {
-        let get = |name: &str| headers.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let get = |name: &str| {
+            headers
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| (*value).to_owned())
+        };
         Answer {
             status,
             headers: Headers::read(get),
@@ -155,8 +166,14 @@ mod tests {
                 r#"{"message":"Validation Failed","errors":[{"resource":"IssueComment","code":"custom","field":"body","message":"body is too long"}]}"#,
                 "Validation Failed: body is too long",
             ),
-            (r#"{"message":"No","errors":[{"field":"name","code":"missing"},"odd"]}"#, "No: name: missing; odd"),
-            ("<!DOCTYPE html>\n<html><head><TITLE>Unicorn!\n 502</TITLE>", "a page titled \"Unicorn! 502\""),
+            (
+                r#"{"message":"No","errors":[{"field":"name","code":"missing"},"odd"]}"#,
+                "No: name: missing; odd",
+            ),
+            (
+                "<!DOCTYPE html>\n<html><head><TITLE>Unicorn!\n 502</TITLE>",
+                "a page titled \"Unicorn! 502\"",
+            ),
             ("<html><body>x", "a page of HTML"),
             ("upstream\u{1b}[31m gone\nmore", "upstream gone"),
             ("", "an empty body"),
@@ -173,7 +190,12 @@ mod tests {
             (403, &[][..], message, true),
             (403, &[("retry-after", "30")], "{}", true),
             (403, &[("x-ratelimit-remaining", "0")], "{}", true),
-            (403, &[("x-ratelimit-remaining", "9")], r#"{"message":"Resource not accessible by integration"}"#, false),
+            (
+                403,
+                &[("x-ratelimit-remaining", "9")],
+                r#"{"message":"Resource not accessible by integration"}"#,
+                false,
+            ),
             (429, &[], "", true),
             (404, &[("x-ratelimit-remaining", "0")], "", false),
         ] {

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::error::Error as _;
 use std::fmt;
 use std::future::Future;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -298,7 +299,11 @@ impl Client {
             let response = begun.map_err(|error| chain(&error))?;
             let status = response.status().as_u16();
             let headers = response.headers();
-            let get = |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+            let get = |name: &str| {
+                headers
+                    .get(name)
+                    .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+            };
             let headers = Headers::read(get);
             let body = Limited::new(response.into_body(), ANSWER_MAX_BYTES).collect().await;
             let body = body.map_err(|error| format!("the answer broke off: {error}"))?.to_bytes().to_vec();
@@ -352,13 +357,22 @@ fn address(text: &str) -> Result<String> {
     let authority = rest.split('/').next().unwrap_or_default();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/[]%".contains(&byte);
     if !matches!(scheme, "https" | "http") || authority.is_empty() || !rest.bytes().all(plain) {
-        bail!("GITHUB_API_URL is no address of an API: https://HOST or https://HOST/api/v3 is expected, without a name, a password or a query");
+        bail!(
+            "GITHUB_API_URL is no address of an API: https://HOST or https://HOST/api/v3 is expected, without a name, a password or a query"
+        );
     }
-    let host = authority.rsplit_once(':').map_or(authority, |(host, port)| {
-        if port.bytes().all(|digit| digit.is_ascii_digit()) { host } else { authority }
-    });
-    if scheme == "http" && !(matches!(host, "localhost" | "[::1]") || host.starts_with("127.")) {
-        bail!("GITHUB_API_URL is http://{host}: a token is sent over https:// only");
+    if scheme == "http" && !is_this_machine(authority) {
+        bail!("GITHUB_API_URL is http://{authority}: a token is sent over https:// only");
     }
     Ok(text.to_owned())
+}
+
+/// Whether an authority, with or without a port, names this machine and nothing else.
+fn is_this_machine(authority: &str) -> bool {
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => host,
+        _ => authority,
+    };
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }

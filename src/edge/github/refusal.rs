@@ -106,7 +106,11 @@ impl Failure {
         match &self.reason {
             Reason::Answered(refused) => {
                 let Refused { status, says, .. } = refused;
-                let tries = if self.tries > 1 { format!(", {} tries", self.tries) } else { String::new() };
+                let tries = if self.tries > 1 {
+                    format!(", {} tries", self.tries)
+                } else {
+                    String::new()
+                };
                 let mut text = format!("GitHub refused to {doing} ({status} {says}{tries}).");
                 advise(&mut text, refused, job, token_name);
                 text
@@ -145,7 +149,7 @@ fn advise(text: &mut String, refused: &Refused, job: &Job, token_name: &str) {
         301 | 302 | 307 | 308 => moved(refused, job),
         401 => format!("The token in {token_name} was rejected: it is empty, expired, revoked, or of another server."),
         403 if refused.sso.is_some() => single_sign_on(refused, token_name),
-        403 if says.contains("lock") => "The conversation is locked: unlock it to have the comment.".to_owned(),
+        403 if says.contains("is locked") => "The conversation is locked: unlock it to have the comment.".to_owned(),
         403 if says.contains("archived") => "The repository is archived, and read-only with it.".to_owned(),
         403 if job.pull.as_ref().is_some_and(|pull| pull.reads_only()) => visitor(job),
         403 => permission(refused, token_name),

@@ -75,7 +75,9 @@ pub fn plan(comments: &[Comment], author: &str, draft: &Draft) -> Plan {
         .filter(|(_, marker)| marker.key == *key)
         .collect();
     ours.sort_by_key(|(comment, _)| comment.id);
-    let newest = ours.iter().max_by_key(|(comment, marker)| (marker.run, std::cmp::Reverse(comment.id)));
+    let newest = ours
+        .iter()
+        .max_by_key(|(comment, marker)| (marker.run, std::cmp::Reverse(comment.id)));
     let (Some((first, _)), Some((news, latest))) = (ours.first(), newest) else {
         return Plan {
             action: nothing_yet(draft),
@@ -86,7 +88,10 @@ pub fn plan(comments: &[Comment], author: &str, draft: &Draft) -> Plan {
     let text = if older { news.body.clone() } else { draft.text(Some(latest)) };
     let action = match (same(&first.body, &text), older) {
         (true, false) => Action::Keep(first.id),
-        (true, true) => Action::Leave(format!("a newer run has spoken: number {}, attempt {}", latest.run.number, latest.run.attempt)),
+        (true, true) => Action::Leave(format!(
+            "a newer run has spoken: number {}, attempt {}",
+            latest.run.number, latest.run.attempt
+        )),
         (false, _) => Action::Update(first.id, text),
     };
     Plan {
