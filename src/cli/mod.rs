@@ -7,6 +7,7 @@ mod columns;
 mod completions;
 mod explain;
 mod gates;
+mod hook;
 mod host;
 mod identity;
 mod ingest;
@@ -19,6 +20,7 @@ mod preflight;
 mod progress;
 mod schema;
 mod selftest;
+mod waive;
 mod workload;
 
 use std::fmt;
@@ -52,10 +54,12 @@ enum Command {
     Gates(gates::Gates),
     Identity(identity::Identity),
     Preflight(preflight::Preflight),
+    Hook(hook::HookCommand),
     Host(host::Host),
     Ingest(ingest::Ingest),
     Init(init::Init),
     Ledger(ledger::Ledger),
+    Waive(waive::Waive),
     Selftest(selftest::Selftest),
     Workload(workload::Workload),
     Explain(explain::Explain),
@@ -78,10 +82,12 @@ pub fn main() -> u8 {
         Command::Gates(gates) => gates.run(),
         Command::Identity(identity) => identity.run(),
         Command::Preflight(preflight) => preflight.run(),
+        Command::Hook(hook) => hook.run(),
         Command::Host(host) => host.run(),
         Command::Ingest(ingest) => ingest.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),
+        Command::Waive(waive) => waive.run(),
         Command::Selftest(selftest) => selftest.run(),
         Command::Workload(workload) => workload.run(),
         Command::Explain(explain) => explain.run(),

@@ -18,7 +18,7 @@ use super::answer::{Answer, Headers};
 use super::policy::{self, Ended, Next};
 use super::refusal::{Failure, Reason, Refused};
 use super::token::Token;
-use crate::edge::clock::{self, Stopwatch};
+use crate::edge::clock::{self, Deadline, Stopwatch};
 use crate::edge::environment;
 use crate::model::text::plain_line;
 
@@ -95,7 +95,7 @@ pub struct Client {
     budget: Duration,
     backoff: Duration,
     pause: Duration,
-    begun: Stopwatch,
+    deadline: Deadline,
     changed: Cell<Option<Stopwatch>>,
 }
 
@@ -155,7 +155,7 @@ impl Client {
             budget,
             backoff,
             pause,
-            begun: Stopwatch::start(),
+            deadline: Deadline::after(budget),
             changed: Cell::new(None),
         })
     }
@@ -205,7 +205,7 @@ impl Client {
 
     /// Makes a request once. A failure says whether and when it may be made again.
     pub(super) fn once(&self, ask: Ask<'_>, tries: u32) -> Result<Answer, Failure> {
-        let left = self.left();
+        let left = self.deadline.left();
         if left.is_zero() {
             return Err(self.failure(ask.doing, Reason::Late(self.budget), tries, None));
         }
@@ -221,11 +221,11 @@ impl Client {
                 wait: answer.wait(clock::epoch_s()),
             },
         };
-        let again = policy::next(ended, tries, self.left(), self.backoff);
+        let again = policy::next(ended, tries, self.deadline.left(), self.backoff);
         let reason = match (answered, again) {
             (Ok(answer), Next::Take) if answer.is_good() => return Ok(answer),
             (_, Next::Later(wait)) => Reason::Limited(wait),
-            (Ok(answer), _) => Reason::Answered(Refused::from(&answer)),
+            (Ok(answer), _) => Reason::Answered(Box::new(Refused::from(&answer))),
             (Err(why), _) => Reason::Unanswered(why),
         };
         let again = match again {
@@ -253,7 +253,7 @@ impl Client {
     pub(super) fn failure(&self, doing: &str, reason: Reason, tries: u32, again: Option<Duration>) -> Failure {
         let hidden = |text: String| self.token.hide(&plain_line(&text, SHOWN_MAX));
         let reason = match reason {
-            Reason::Answered(refused) => Reason::Answered(refused.map(|text| self.token.hide(&text))),
+            Reason::Answered(refused) => Reason::Answered(Box::new(refused.map(|text| self.token.hide(&text)))),
             Reason::Unanswered(why) => Reason::Unanswered(hidden(why)),
             Reason::Odd(why) => Reason::Odd(hidden(why)),
             other @ (Reason::Limited(_) | Reason::Late(_)) => other,
@@ -264,10 +264,6 @@ impl Client {
             tries,
             again,
         }
-    }
-
-    fn left(&self) -> Duration {
-        self.budget.saturating_sub(Duration::from_secs_f64(self.begun.elapsed_s()))
     }
 
     /// GitHub asks for a pause between two requests that change something.

@@ -7,8 +7,6 @@ use super::answer::Answer;
 use crate::model::github::{Job, Origin};
 use crate::model::text::plain_line;
 
-/// Where forks are explained.
-const FORKS: &str = "docs/github.md, \"Pull requests from forks\"";
 /// Longest header that is shown, in characters.
 const SHOWN_MAX: usize = 2000;
 
@@ -16,7 +14,7 @@ const SHOWN_MAX: usize = 2000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
     /// GitHub's answer.
-    Answered(Refused),
+    Answered(Box<Refused>),
     /// No answer came, and why.
     Unanswered(String),
     /// GitHub wants to be left alone for so long, which is more than there is time.
@@ -105,7 +103,7 @@ impl Failure {
         let doing = &self.doing;
         match &self.reason {
             Reason::Answered(refused) => {
-                let Refused { status, says, .. } = refused;
+                let Refused { status, says, .. } = refused.as_ref();
                 let tries = if self.tries > 1 {
                     format!(", {} tries", self.tries)
                 } else {
@@ -132,7 +130,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.reason {
-            Reason::Answered(Refused { status, says, .. }) => write!(out, "{}: {status} {says}", self.doing),
+            Reason::Answered(refused) => write!(out, "{}: {} {}", self.doing, refused.status, refused.says),
             Reason::Unanswered(why) | Reason::Odd(why) => write!(out, "{}: {why}", self.doing),
             Reason::Limited(wait) => write!(out, "{}: limited for {} s", self.doing, wait.as_secs()),
             Reason::Late(_) => write!(out, "{}: no time is left", self.doing),
@@ -190,7 +188,7 @@ fn visitor(job: &Job) -> String {
         _ => "a pull request of Dependabot".to_owned(),
     };
     format!(
-        "This run is for {from}: its token is read-only whatever `permissions:` says.\nThe report is in the job summary. To have comments on such pull requests use two workflows: {FORKS}."
+        "This run is for {from}: its token is read-only whatever `permissions:` says.\nThe report is in the job summary. To have comments on such pull requests use two workflows; `gate init --workflows` writes them."
     )
 }
 

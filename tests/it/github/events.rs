@@ -5,8 +5,11 @@ use gate::model::github::Origin;
 
 use crate::sources::sources;
 
-/// Each file with its pull request, where its head comes from, and whether the token only reads; none where there is no pull request.
-const EXPECTED: [(&str, Option<(u64, &str, bool)>); 10] = [
+/// A pull request's number, where its head comes from, and whether the token only reads.
+type Pull<'a> = (u64, &'a str, bool);
+
+/// Each file with its pull request; none where there is none.
+const EXPECTED: [(&str, Option<Pull<'_>>); 10] = [
     ("merge_group", None),
     ("pull_request", Some((12, "same", false))),
     ("pull_request.dependabot", Some((12, "same", true))),

@@ -45,7 +45,7 @@ fn row_04_a_fork_is_told_of_two_workflows() {
     insta::assert_snapshot!(why, @r#"
     GitHub refused to create the comment on example-org/engine#12 (403 Resource not accessible by integration).
       This run is for a pull request from a fork (visitor/engine): its token is read-only whatever `permissions:` says.
-      The report is in the job summary. To have comments on such pull requests use two workflows: docs/github.md, "Pull requests from forks".
+      The report is in the job summary. To have comments on such pull requests use two workflows; `gate init --workflows` writes them.
     "#);
     assert_eq!(hub.count("POST"), 1, "no second try");
 }
