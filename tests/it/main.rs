@@ -27,6 +27,7 @@ mod flags;
 mod floors;
 mod formats;
 mod gate_file;
+mod github;
 mod gpu_helper;
 mod gpu_metrics;
 mod hook;

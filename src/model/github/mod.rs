@@ -5,12 +5,14 @@
 mod job;
 mod marker;
 mod request;
+mod sticky;
 
 pub use job::{Job, Origin, Pull, Repository};
 pub use marker::{Key, Marker, Run, is_commit};
 pub use request::{
     ANNOTATIONS_MAX, Annotation, Check, Conclusion, DESCRIPTION_MAX_BYTES, Level, Request, SUMMARY_MAX_BYTES, State, Status,
 };
+pub use sticky::{Action, Comment, Plan, Standing, plan};
 
 /// Largest body of a comment, in bytes: GitHub refuses more than 65,536 characters, and does not say which it counts.
 pub const COMMENT_MAX_BYTES: usize = 60_000;
