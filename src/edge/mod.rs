@@ -17,5 +17,6 @@ pub mod measure;
 pub mod process;
 pub mod results;
 pub mod session;
+pub mod telemetry;
 pub mod tidy;
 pub mod workload;

@@ -302,7 +302,7 @@ impl Voids {
 
     /// The balance over the arms is checked before the number of voids: a candidate that draws more power must not be cleaned into innocence.
     fn trouble(&self, plan: &Plan) -> Option<Trouble> {
-        if self.candidate >= self.base + VOID_IMBALANCE {
+        if plan.sides().len() == 2 && self.candidate >= self.base + VOID_IMBALANCE {
             return Some(Trouble::Throttled {
                 base: self.base,
                 candidate: self.candidate,

@@ -13,6 +13,7 @@ pub mod crossover;
 pub mod disposition;
 pub mod distribution;
 pub mod drop;
+pub mod flag;
 pub mod noise;
 pub mod paired;
 pub mod prediction;
@@ -22,6 +23,7 @@ pub mod responses;
 pub mod rule;
 pub mod search;
 pub mod simulate;
+pub mod steady;
 pub mod summary;
 pub mod unpaired;
 
@@ -245,7 +247,7 @@ fn outcome(case: &Case<'_>, verdicts: &[Ruling]) -> Outcome {
     let advised = case.context.new_gate && !verdicts.is_empty();
     let asked = required.unwrap_or(if advised { Outcome::Pass } else { Outcome::Inconclusive });
     match case.evidence.ended {
-        Some(Ended::Cancelled { .. } | Ended::Error { .. }) => asked.max(Outcome::Error),
+        Some(Ended::Cancelled { .. } | Ended::Error { .. } | Ended::Unfit { .. }) => asked.max(Outcome::Error),
         Some(Ended::SessionLimit { .. } | Ended::TooFewBlocks { .. }) | None => asked,
     }
 }
@@ -286,6 +288,8 @@ fn warnings(case: &Case<'_>) -> Vec<String> {
     if case.plan.sides().len() == 2 && same_files && same_inputs && case.plan.commands.a == case.plan.commands.b {
         warnings.push("both arms run the same files with the same arguments: this is an A/A comparison".to_owned());
     }
+    warnings.extend(case.evidence.warmups.iter().filter_map(steady::warning));
+    warnings.extend(flag::warnings(case.plan, &case.evidence.samples));
     let left_over: u64 = case
         .evidence
         .samples

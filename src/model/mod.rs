@@ -24,6 +24,7 @@ pub mod relabel;
 pub mod report;
 pub mod sample;
 pub mod summary;
+pub mod telemetry;
 pub mod text;
 pub mod unit;
 pub mod variable;

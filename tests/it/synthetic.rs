@@ -101,6 +101,7 @@ impl Session {
             host: Host::default(),
             evidence: Evidence {
                 source: "run".to_owned(),
+                warmups: Vec::new(),
                 samples: Vec::new(),
                 ended: None,
             },
@@ -237,6 +238,7 @@ fn plan() -> Plan {
         rank_share: 0.25,
         min_run_cv: 0.0005,
         warmup_runs: 1,
+        warmup: None,
         max_void_blocks: 2,
         max_attempts: 0,
         timeout_s: 600.0,
@@ -248,6 +250,7 @@ fn plan() -> Plan {
             b: vec!["./new".to_owned()],
         },
         cwd: "/srv/project".to_owned(),
+        telemetry: None,
         digest: String::new(),
     }
 }

@@ -8,7 +8,9 @@ use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::Finished;
 use super::arms::Arms;
-use super::declare::cap_at;
+use super::declare::{Declared, cap_at};
+use super::warmup;
+use super::watching::Watcher;
 use crate::adapter;
 use crate::cli::progress::Progress;
 use crate::cli::{Cancelled, say};
@@ -87,8 +89,8 @@ impl<'a> Device<'a> {
     ///
     /// # Errors
     /// When the record cannot be sealed.
-    pub fn run(&self, session: Session, arms: Arms, ledger: &Path) -> Result<Finished> {
-        Runner::new(session, arms, self.interrupts)?.run(ledger)
+    pub fn run(&self, session: Session, arms: Arms, watcher: Option<Watcher>, ledger: &Path) -> Result<Finished> {
+        Runner::new(session, arms, watcher, self.interrupts)?.run(ledger)
     }
 }
 
@@ -151,10 +153,64 @@ pub fn record(parts: Parts, cancelled: Option<String>, mut labels: BTreeMap<Stri
     })
 }
 
+/// Judges and seals a record for which no process ran.
+///
+/// # Errors
+/// When it cannot be sealed.
+pub fn unmeasured(declared: Declared, of: Unmeasured, ledger: &Path) -> Result<Finished> {
+    let Declared { gate, plan, context, .. } = declared;
+    let Unmeasured {
+        identity,
+        host,
+        ended,
+        labels,
+    } = of;
+    let evidence = Evidence {
+        source: "run".to_owned(),
+        warmups: Vec::new(),
+        samples: Vec::new(),
+        ended,
+    };
+    let judgement = judge(&Case {
+        gate: &gate,
+        plan: &plan,
+        identity: &identity,
+        host: &host,
+        evidence: &evidence,
+        context: &context,
+    });
+    let parts = Parts {
+        at: clock::now(),
+        gate,
+        plan,
+        identity,
+        host,
+        evidence,
+        context,
+        judgement,
+    };
+    Ok((ledger::append(ledger, record(parts, None, labels)?)?, None))
+}
+
+/// What there is to say where no process ran.
+#[derive(Default)]
+pub struct Unmeasured {
+    /// What would have been measured on what.
+    pub identity: Identity,
+    /// How fit the machine was.
+    pub host: Host,
+    /// Why nothing was measured, where that was no answer.
+    pub ended: Option<Ended>,
+    /// What the record is marked with.
+    pub labels: BTreeMap<String, String>,
+}
+
 struct Runner<'a> {
     header: Header,
     session: Session,
     bench: Bench<'a>,
+    /// What looks at the machine meanwhile.
+    watcher: Option<Watcher>,
     /// What the bench runs stays until the session is over.
     _trees: (Vec<Made>, Vec<Claim>),
     interrupts: &'a Interrupts,
@@ -168,7 +224,7 @@ struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    fn new(session: Session, arms: Arms, interrupts: &'a Interrupts) -> Result<Self> {
+    fn new(session: Session, arms: Arms, watcher: Option<Watcher>, interrupts: &'a Interrupts) -> Result<Self> {
         let header = session.header.clone();
         let plan = session.plan.clone().unwrap_or_else(|| header.plan.clone());
         let adapter = adapter::find(&plan.extract).map_err(|why| anyhow!(why))?;
@@ -184,6 +240,7 @@ impl<'a> Runner<'a> {
         let before_s = samples.iter().filter_map(|sample| sample.values.get("wall_s")).sum();
         let evidence = Evidence {
             source: "run".to_owned(),
+            warmups: session.warmups.clone(),
             samples,
             ended: None,
         };
@@ -192,6 +249,7 @@ impl<'a> Runner<'a> {
             header,
             session,
             bench,
+            watcher,
             _trees: (arms.trees, arms.folders),
             interrupts,
             evidence,
@@ -230,6 +288,7 @@ impl<'a> Runner<'a> {
 
     /// The loop of the whole program. Every gap between two processes does the same work, and never waits.
     fn measure(&mut self, progress: &mut Progress) -> Result<()> {
+        self.warm_up()?;
         loop {
             let Step::Run(slot) = step(&self.case(), self.looks.as_ref()) else {
                 return Ok(());
@@ -246,15 +305,45 @@ impl<'a> Runner<'a> {
                 return self.end(self.session_limit());
             };
             self.bench.check_files()?;
-            match self.bench.run(&slot, self.evidence.samples.len() as u32, left)? {
+            let seq = self.evidence.samples.len() as u32;
+            let run = match &mut self.watcher {
+                Some(watcher) => watcher.run(&self.bench, &slot, seq, left)?,
+                None => self.bench.run(&slot, seq, left)?,
+            };
+            match run {
                 Run::Sample(sample) => {
                     self.session.add_sample(&sample)?;
                     self.evidence.samples.push(*sample);
+                    self.note_changes(seq)?;
                 }
                 Run::Interrupted => return self.end(cancelled(self.interrupts.pending().unwrap_or(libc::SIGTERM))),
                 Run::SessionOver => return self.end(self.session_limit()),
             }
         }
+    }
+
+    /// Brings the clocks up by the declared helper, where there is anything left to measure.
+    fn warm_up(&mut self) -> Result<()> {
+        let Some(warmup) = self.plan.warmup.clone() else { return Ok(()) };
+        if step(&self.case(), self.looks.as_ref()) == Step::Stop {
+            return Ok(());
+        }
+        say(&format!("{} brings the clocks up, {} s at a time", warmup.helper, warmup.seconds));
+        let variables = warmup::variables(&self.bench);
+        let done = warmup::run(&warmup, &variables, self.watcher.as_mut(), self.interrupts);
+        self.session.add_warmup(&done)?;
+        self.evidence.warmups.push(done);
+        Ok(())
+    }
+
+    /// Writes down what the cheap checks find otherwise than before.
+    fn note_changes(&mut self, seq: u32) -> Result<()> {
+        let Some(watcher) = &mut self.watcher else { return Ok(()) };
+        for finding in watcher.changes(seq)? {
+            self.session.add_finding(&finding)?;
+            self.header.host.findings.push(finding);
+        }
+        Ok(())
     }
 
     fn end(&mut self, ended: Ended) -> Result<()> {

@@ -336,6 +336,7 @@ impl Bucket<'_> {
             ),
             Ended::Cancelled { signal } => format!("the run was cancelled by {signal}"),
             Ended::Error { what } => format!("the run broke off: {what}"),
+            Ended::Unfit { what } => format!("nothing was measured, because {what}"),
         })
     }
 
@@ -347,6 +348,7 @@ impl Bucket<'_> {
                 "Measure again with a longer --max-session, or with a shorter command."
             }
             Some(Ended::Cancelled { .. }) => "Go on with `gate perf --resume`, or measure again.",
+            Some(Ended::Unfit { .. }) => "Make the machine fit: `gate preflight` tells what is wrong with it.",
             Some(Ended::Error { .. }) => "Mend what broke, then go on with `gate perf --resume`, or measure again.",
         }
     }
