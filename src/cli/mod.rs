@@ -5,6 +5,7 @@ mod bisect;
 mod clean;
 mod columns;
 mod completions;
+mod evidence;
 mod explain;
 mod gates;
 mod hook;
@@ -20,6 +21,7 @@ mod preflight;
 mod progress;
 mod schema;
 mod selftest;
+mod waive;
 mod workload;
 
 use std::fmt;
@@ -58,6 +60,7 @@ enum Command {
     Ingest(ingest::Ingest),
     Init(init::Init),
     Ledger(ledger::Ledger),
+    Waive(waive::Waive),
     Selftest(selftest::Selftest),
     Workload(workload::Workload),
     Explain(explain::Explain),
@@ -85,6 +88,7 @@ pub fn main() -> u8 {
         Command::Ingest(ingest) => ingest.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),
+        Command::Waive(waive) => waive.run(),
         Command::Selftest(selftest) => selftest.run(),
         Command::Workload(workload) => workload.run(),
         Command::Explain(explain) => explain.run(),

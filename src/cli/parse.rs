@@ -57,6 +57,15 @@ pub fn words(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
+/// A day, `YYYY-MM-DD`.
+pub fn day(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    match text.parse::<jiff::civil::Date>() {
+        Ok(_) if text.len() == 10 => Ok(text.to_owned()),
+        _ => Err(format!("{text:?}: write a day, such as 2026-12-31")),
+    }
+}
+
 /// The time between two readings; none where nothing is read.
 #[derive(Debug, Clone, Copy)]
 pub struct Every(pub Option<Duration>);

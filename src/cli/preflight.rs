@@ -52,6 +52,9 @@ pub struct Preflight {
     /// Count messages of the kernel of this last while as the job's own
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     since: Option<Duration>,
+    /// Ask this address whether a served endpoint is well: http:// and on this machine or its network; what the profile declares otherwise
+    #[arg(long, value_name = "URL")]
+    endpoint: Option<String>,
     /// Count a check without an answer as a fault
     #[arg(long)]
     require_known: bool,
@@ -73,7 +76,16 @@ impl Preflight {
             let chosen = device::select(&gpus(&machine), list).map_err(|why| anyhow!("--devices: {why}"))?;
             machine.keep_only(&chosen.into_iter().map(|gpu| gpu.bdf).collect());
         }
-        let profile = named.map_or_else(|| of_arch(&machine), Ok)?;
+        let mut profile = named.map_or_else(|| of_arch(&machine), Ok)?;
+        if let Some(url) = &self.endpoint {
+            if !url.starts_with("http://") {
+                bail!("--endpoint: {url:?}: an address that begins with http:// is wanted");
+            }
+            profile.declared.endpoint = Some(url.clone());
+        }
+        if let Some(url) = &profile.declared.endpoint {
+            host::ask_endpoint(&source, &mut machine, url);
+        }
         let mut findings = check::preflight(&machine, &profile).map_err(|why| anyhow!(why))?;
         if self.require_known {
             let open = findings.iter_mut().filter(|finding| finding.level == Level::Unknown);

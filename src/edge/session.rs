@@ -87,6 +87,8 @@ pub struct Session {
     /// Seconds spent on writing and syncing lines.
     pub sync_s: f64,
     file: File,
+    /// The last line, whose memory the next one uses again.
+    line: Vec<u8>,
     /// The length of the file.
     whole_bytes: u64,
     path: PathBuf,
@@ -116,6 +118,7 @@ impl Session {
             resumed: false,
             sync_s: 0.0,
             file,
+            line: Vec::new(),
             whole_bytes: 0,
             path,
         };
@@ -164,6 +167,7 @@ impl Session {
             resumed: true,
             sync_s: 0.0,
             file,
+            line: Vec::new(),
             whole_bytes,
             path,
         };
@@ -236,10 +240,13 @@ impl Session {
     /// Appends a line of one kind, as [`Line`] has it.
     fn append(&mut self, kind: &str, fact: &impl Serialize) -> Result<()> {
         let failed = || format!("cannot write the session file {}", self.path.display());
-        let mut text = serde_json::to_vec(&BTreeMap::from([(kind, fact)]))?;
-        text.push(b'\n');
+        let text = &mut self.line;
+        text.clear();
+        write!(text, "{{\"{kind}\":")?;
+        serde_json::to_writer(&mut *text, fact)?;
+        text.extend_from_slice(b"}\n");
         let watch = Stopwatch::start();
-        let written = self.file.write_all(&text).and_then(|()| self.file.sync_data());
+        let written = self.file.write_all(text).and_then(|()| self.file.sync_data());
         if let Err(error) = written {
             // A full disk must not leave half a line behind.
             drop(self.file.set_len(self.whole_bytes));

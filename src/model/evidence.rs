@@ -64,7 +64,7 @@ pub struct WarmUp {
 }
 
 /// Samples and where they came from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// `run` where `gate` measured.
     pub source: String,

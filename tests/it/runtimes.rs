@@ -208,3 +208,27 @@ fn the_declared_bandwidth_gate_runs() {
     );
     assert_eq!(samples(&record).len(), 3);
 }
+
+#[test]
+fn the_script_for_a_real_device_says_where_there_is_none() {
+    let Some(helper) = hip() else { return };
+    if Path::new("/dev/kfd").exists() {
+        println!("skipped: this machine has a compute device; run scripts/device-check by hand");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let mut command = Command::new(root().join("scripts/device-check"));
+    sandbox.furnish(&mut command);
+    command
+        .arg("--bin")
+        .arg(helper.parent().unwrap())
+        .arg("--out")
+        .arg(sandbox.path("out"));
+    let done = sandbox.start(command).wait().exits(3);
+    assert!(
+        done.out.contains("hipErrorNoDevice") && done.out.contains("no device: HIP sees none"),
+        "{}",
+        done.out
+    );
+    assert!(!done.out.contains("ok ") && !done.out.contains("WRONG"), "{}", done.out);
+}

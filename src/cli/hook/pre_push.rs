@@ -13,13 +13,14 @@ use clap::Args;
 use super::here;
 use crate::cli::baseline::check::inspect;
 use crate::cli::{gates, parse, say};
-use crate::edge::clock::Deadline;
+use crate::edge::clock::{self, Deadline};
 use crate::edge::environment::{self, value};
 use crate::edge::files::{self, Scratch};
 use crate::edge::git::Repository;
 use crate::edge::process::{self, Exit, Launch};
 use crate::edge::{baselines, ledger};
 use crate::exit;
+use crate::model::gate::waiver::{self, DAYS_MAX, FOLDER, Standing};
 use crate::model::judgement::Outcome;
 use crate::model::push::{self, Update};
 use crate::model::record::short;
@@ -77,8 +78,9 @@ struct Pushed {
 type Check = (&'static str, fn(&Pushed) -> Result<Vec<Finding>>);
 
 /// Every check, the cheapest first.
-const CHECKS: [Check; 5] = [
+const CHECKS: [Check; 6] = [
     ("gate files", gate_files),
+    ("waivers", waivers),
     ("baselines and their evidence", evidence),
     ("the last verdict here", last_verdict),
     ("the gates for a push", measured),
@@ -256,6 +258,26 @@ fn gate_files(pushed: &Pushed) -> Result<Vec<Finding>> {
         .into_iter()
         .filter_map(|(path, name)| gates::load(&path, &name).err());
     Ok(faults.flatten().map(|fault| Finding::new(Outcome::Error, fault)).collect())
+}
+
+fn waivers(pushed: &Pushed) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    let today = clock::now_seconds();
+    for path in files::listing(&pushed.folder.join(FOLDER), ".toml")? {
+        let name = named(pushed, &path);
+        match waiver::parse(&files::read_declared(&path, waiver::FILE_MAX_BYTES)?, &name) {
+            Err(faults) => findings.extend(faults.iter().map(|fault| Finding::new(Outcome::Error, fault.to_string()))),
+            Ok(waiver) => match waiver.standing(today.get(..10).unwrap_or_default()) {
+                Standing::Holds => {}
+                Standing::Expired => findings.push(Finding::new(Outcome::Pass, format!("{name}: expired after {}", waiver.until))),
+                Standing::TooLong => findings.push(Finding::new(
+                    Outcome::Error,
+                    format!("{name}: ends on {}, at most {DAYS_MAX} days ahead are allowed", waiver.until),
+                )),
+            },
+        }
+    }
+    Ok(findings)
 }
 
 fn evidence(pushed: &Pushed) -> Result<Vec<Finding>> {

@@ -22,8 +22,7 @@ use crate::edge::measure::{Bench, Run};
 use crate::edge::process::{Interrupts, become_subreaper};
 use crate::edge::session::{Header, Session};
 use crate::edge::{clock, ledger};
-use crate::judge::crossover::Design;
-use crate::judge::{Case, judge, looks, step};
+use crate::judge::{Case, Steps, judge};
 use crate::model::evidence::{Ended, Evidence};
 use crate::model::gate::Gate;
 use crate::model::host::Host;
@@ -216,8 +215,8 @@ struct Runner<'a> {
     interrupts: &'a Interrupts,
     evidence: Evidence,
     plan: Plan,
-    /// What the plan's looks ask for, the same for every sample.
-    looks: Result<Design, String>,
+    /// What comes next, by the samples so far.
+    steps: Steps,
     /// Seconds that earlier runs of this session took.
     before_s: f64,
     watch: Stopwatch,
@@ -228,9 +227,13 @@ impl<'a> Runner<'a> {
         let header = session.header.clone();
         let plan = session.plan.clone().unwrap_or_else(|| header.plan.clone());
         let adapter = adapter::find(&plan.extract).map_err(|why| anyhow!(why))?;
+        let mut files = arms.files;
+        // What both arms run is looked at once.
+        files.sort_unstable();
+        files.dedup();
         let bench = Bench {
             commands: arms.commands,
-            files: arms.files,
+            files,
             timeout: Duration::try_from_secs_f64(plan.timeout_s).context("the plan's time limit")?,
             read: Box::new(|output, wanted| adapter.reading(output, wanted)),
             profiler: arms.profiler,
@@ -245,7 +248,7 @@ impl<'a> Runner<'a> {
             ended: None,
         };
         Ok(Self {
-            looks: looks(&header.gate, &plan),
+            steps: Steps::of(&header.gate, &plan),
             header,
             session,
             bench,
@@ -286,11 +289,12 @@ impl<'a> Runner<'a> {
         Ok((record, signal))
     }
 
-    /// The loop of the whole program. Every gap between two processes does the same work, and never waits.
+    /// The loop of the whole program. Every gap between two processes makes the same calls, and never waits; what decides is asked only
+    /// after a block.
     fn measure(&mut self, progress: &mut Progress) -> Result<()> {
         self.warm_up()?;
         loop {
-            let Step::Run(slot) = step(&self.case(), self.looks.as_ref()) else {
+            let Step::Run(slot) = self.steps.next(&case(&self.header, &self.plan, &self.evidence)) else {
                 return Ok(());
             };
             if !slot.warmup && self.plan.digest.is_empty() && !self.complete()? {
@@ -357,24 +361,6 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn case(&self) -> Case<'_> {
-        let Header {
-            gate,
-            identity,
-            host,
-            context,
-            ..
-        } = &self.header;
-        Case {
-            gate,
-            plan: &self.plan,
-            identity,
-            host,
-            evidence: &self.evidence,
-            context,
-        }
-    }
-
     /// Completes the plan with its cap, by the duration of the warm-up, and writes it down before slot 0. False where too few blocks fit.
     fn complete(&mut self) -> Result<bool> {
         let mut plan = self.plan.clone();
@@ -401,7 +387,7 @@ impl<'a> Runner<'a> {
         }
         plan.digest = digest_of_plan(&plan, &self.header.gate, &self.header.identity)?;
         self.session.complete(plan.clone())?;
-        self.looks = looks(&self.header.gate, &plan);
+        self.steps = Steps::of(&self.header.gate, &plan);
         self.plan = plan;
         Ok(true)
     }
@@ -437,7 +423,7 @@ impl<'a> Runner<'a> {
             self.session.finish(&record)?;
             return Ok(record);
         }
-        let judgement = judge(&self.case());
+        let judgement = judge(&case(&self.header, &self.plan, &self.evidence));
         let Header {
             id,
             at,
@@ -455,7 +441,7 @@ impl<'a> Runner<'a> {
             plan: self.plan.clone(),
             identity,
             host,
-            evidence: self.evidence.clone(),
+            evidence: std::mem::take(&mut self.evidence),
             context,
             judgement,
         };
@@ -465,6 +451,24 @@ impl<'a> Runner<'a> {
             self.session.finish(&record)?;
         }
         Ok(record)
+    }
+}
+
+fn case<'a>(header: &'a Header, plan: &'a Plan, evidence: &'a Evidence) -> Case<'a> {
+    let Header {
+        gate,
+        identity,
+        host,
+        context,
+        ..
+    } = header;
+    Case {
+        gate,
+        plan,
+        identity,
+        host,
+        evidence,
+        context,
     }
 }
 

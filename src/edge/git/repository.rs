@@ -145,6 +145,20 @@ impl Repository {
         Ok(self.git.text(&["remote"])?.lines().map(str::to_owned).collect())
     }
 
+    /// The user as git's configuration names them: `NAME <EMAIL>`; none where it has no name.
+    ///
+    /// # Errors
+    /// When the configuration cannot be read.
+    pub fn user(&self) -> Result<Option<String>> {
+        let value = |key: &str| -> Result<Option<String>> {
+            let found = self.git.asked(&["config", "--get", key])?;
+            let found = found.map(|text| plain_line(String::from_utf8_lossy(&text).trim(), 100));
+            Ok(found.filter(|text| !text.is_empty()))
+        };
+        let (name, email) = (value("user.name")?, value("user.email")?);
+        Ok(name.map(|name| email.map_or_else(|| name.clone(), |email| format!("{name} <{email}>"))))
+    }
+
     /// Whether tracked files differ from HEAD, or untracked files that are not ignored exist. Changes inside submodules do not count.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 pub use capture::text as capture;
-pub use programs::ask_tools;
+pub use programs::{ask_endpoint, ask_tools};
 pub use reader::machine;
 pub use snapshot::open;
 pub use source::Source;

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use super::snapshot::Entry;
 use super::source::Source;
-use crate::edge::environment;
 use crate::edge::gpu_helper::{Question, ask};
 use crate::edge::process::{self, Exit, Launch};
+use crate::edge::{endpoint, environment};
 use crate::model::gpu_helper::ALL;
 use crate::model::host::machine::Machine;
 use crate::model::host::smi::{self, Smi, or_told};
@@ -25,6 +25,8 @@ const TOOL_LIMIT: Duration = Duration::from_secs(10);
 const KEEP_BYTES: usize = 4 << 20;
 /// Longest reason.
 const WHY_MAX: usize = 300;
+/// Where the answer of a served endpoint is kept.
+const ENDPOINT: &str = "endpoint";
 /// AMD's tools, the newer first, with the words that make them tell of the devices.
 const TOOLS: [(&str, &[&str]); 2] = [
     ("amd-smi", &["static", "--json"]),
@@ -56,6 +58,18 @@ pub fn ask_tools(source: &Source, machine: &mut Machine) {
         or_told(&mut card.vram_vendor, told.vram_vendor.as_ref());
     }
     machine.programs.smi = Some(smi);
+}
+
+/// Asks a served endpoint whether it is well; a replayed machine tells what was kept.
+pub fn ask_endpoint(source: &Source, machine: &mut Machine, url: &str) {
+    let told = if source.is_here() {
+        let told = endpoint::status(url).map(|status| status.to_string());
+        keep(source, ENDPOINT, &told);
+        Some(told)
+    } else {
+        kept(source, ENDPOINT)
+    };
+    machine.programs.endpoint = told.map(|told| told.and_then(|text| text.trim().parse().map_err(|_| format!("{text:?} is no status"))));
 }
 
 /// What was kept of a program: its answer, or why there is none; nothing where it was not asked.

@@ -9,6 +9,7 @@ use crate::model::baseline::BandLine;
 use crate::model::evidence::Ended;
 use crate::model::figure::State;
 use crate::model::gate::Rule;
+use crate::model::gate::waiver::Waiver;
 use crate::model::judgement::{Outcome, Range, Ruling, Verdict};
 use crate::model::metric::{Better, Metric, Scale};
 use crate::model::plan::Plan;
@@ -19,6 +20,7 @@ use crate::model::{number, text};
 const NAME_MAX: usize = 100;
 
 /// One question, with everything that may answer it.
+#[derive(Clone)]
 pub struct Bucket<'a> {
     /// The rule.
     pub rule: &'a Rule,
@@ -28,7 +30,7 @@ pub struct Bucket<'a> {
     pub unsuited: Option<String>,
     /// The cell's samples and blocks.
     pub course: &'a Course<'a>,
-    /// What keeps this bucket from an answer; see [`barrier`].
+    /// The first sample that keeps this bucket from an answer, and how many of the cell's samples come before it; see [`bars`].
     pub barrier: Option<(usize, &'a Sample)>,
     /// The plan.
     pub plan: &'a Plan,
@@ -48,6 +50,8 @@ pub struct Bucket<'a> {
     pub identical: bool,
     /// The accepted noise of this identity, where there is one.
     pub band: Option<&'a BandLine>,
+    /// The waiver that speaks of it, where there is one.
+    pub waiver: Option<&'a Waiver>,
 }
 
 /// What a rule without statistics of its own waits for where no other rule says how long to measure: eight runs of the candidate.
@@ -87,10 +91,9 @@ pub fn suited(rule: &Rule, metric: &Metric) -> (Metric, Option<String>) {
     }
 }
 
-/// The first sample that keeps a metric's bucket from an answer, and how many of the cell's samples come before it.
-pub fn barrier<'a>(course: &Course<'a>, metric: &str) -> Option<(usize, &'a Sample)> {
-    let bars = |sample: &&Sample| sample.profiled || lacking(metric, sample).is_some();
-    course.samples.iter().copied().enumerate().find(|(_, sample)| bars(sample))
+/// Whether a sample keeps a metric's bucket from an answer.
+pub fn bars(metric: &str, sample: &Sample) -> bool {
+    sample.profiled || lacking(metric, sample).is_some()
 }
 
 /// Why a process that ended well gave no figure of a metric, if it gave none.

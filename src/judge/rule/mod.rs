@@ -6,9 +6,10 @@ mod floor;
 pub mod held_baseline;
 mod hold;
 mod spread;
+pub mod waived;
 
 use bucket::Obstacle;
-pub use bucket::{Bucket, barrier, suited};
+pub use bucket::{Bucket, bars, suited};
 pub(super) use hold::gain;
 
 use crate::judge::course::Trouble;
@@ -72,7 +73,10 @@ pub fn judge(bucket: &Bucket<'_>) -> Ruling {
         } = obstacle;
         (ruling.verdict, ruling.outcome, ruling.because, ruling.next) = (verdict, outcome, because, next.to_owned());
     }
-    ruling
+    match bucket.waiver {
+        Some(waiver) if ruling.verdict == Verdict::Regression => waived::judge(kind, bucket, ruling, waiver),
+        _ => ruling,
+    }
 }
 
 /// Whether the rule compares two arms whose builds are equal.

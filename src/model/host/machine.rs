@@ -66,6 +66,8 @@ pub struct Programs {
     pub helpers: BTreeMap<String, Result<Map<String, Value>, String>>,
     /// What one of AMD's own tools says.
     pub smi: Option<Smi>,
+    /// The status that a served endpoint answered with, or why there is no answer.
+    pub endpoint: Option<Result<u16, String>>,
 }
 
 /// The kernel and what it was told.

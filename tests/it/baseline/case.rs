@@ -193,7 +193,7 @@ impl Maker {
             assert!(record.evidence.samples.len() < 100_000, "the session does not end");
         }
         record.plan.digest = plan_digest(&serde_json::to_value(&record).unwrap());
-        record.sealed(None).unwrap()
+        record.sealed(None).unwrap().0
     }
 
     fn empty(&self) -> Record {
