@@ -20,6 +20,7 @@ pub const HIPFIRE: Adapter = Adapter {
     source: "https://github.com/warpfront/hipfire/tree/master/scripts (as of commits 2f05029 and 0c43912 of 2026)",
     signs: Some(signs),
     read,
+    stream: None,
     write: None,
 };
 
@@ -42,7 +43,7 @@ fn read(input: &Input, _wanted: &[Series]) -> Result<Report, Refused> {
     } else if printed::summary_signs(text) > 0 {
         printed::summaries(&lines)?
     } else if baseline_signs(text) > 1 {
-        return baseline(text);
+        return baseline(input, text, &lines);
     } else if let Some(documents) = input.json()? {
         notes = Input::json_notes(documents)?;
         notes.push("the output carries no digest of the model and the program".to_owned());
@@ -66,7 +67,14 @@ fn baseline_signs(text: &str) -> usize {
 }
 
 /// A file of older baselines: what somebody wrote down, one value a key.
-fn baseline(text: &str) -> Result<Report, Refused> {
+fn baseline(input: &Input, text: &str, lines: &Lines) -> Result<Report, Refused> {
+    let cut = lines.cut.trim();
+    if cut.contains('=') && !input.is_partial() {
+        return Err(Refused(
+            "the last line has no end: its number may be cut; end it, or read the lines before it with --partial".to_owned(),
+        ));
+    }
+    let text = text.strip_suffix(lines.cut).unwrap_or(text);
     let lines = older_lines(text, "").map_err(|fault| Refused(format!("line {}, column {}: {}", fault.line, fault.column, fault.what)))?;
     let series = lines.into_iter().map(|line| Reported {
         name: line.metric,

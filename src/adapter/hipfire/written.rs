@@ -174,8 +174,10 @@ fn of_model(number: usize, row: &Json) -> Result<Run, Refused> {
     };
     let of = BTreeMap::from([("model".to_owned(), tag.to_owned()), ("mode".to_owned(), mode.to_owned())]);
     let parsed = row.get("parsed").map_or(&[][..], Json::members);
-    let mut run = Run::default();
-    run.series = parsed.iter().filter_map(|(key, value)| figure(key, value)).collect();
+    let mut run = Run {
+        series: parsed.iter().filter_map(|(key, value)| figure(key, value)).collect(),
+        ..Run::default()
+    };
     if run.series.is_empty() {
         // A run of which nothing was parsed is named as missing.
         run.series.extend(figure("decode_tokS", &Json::Null));

@@ -24,6 +24,7 @@ pub const LLAMA_PERPLEXITY: Adapter = Adapter {
     source: "https://github.com/ggml-org/llama.cpp/tree/master/tools/perplexity (as of commit 050fc7f of 2025)",
     signs: Some(signs),
     read,
+    stream: None,
     write: None,
 };
 

@@ -5,6 +5,7 @@ mod damage;
 mod detection;
 mod hipfire;
 mod llama_perplexity;
+mod mindxtrain;
 mod shared;
 mod told;
 
