@@ -1,7 +1,6 @@
 //! What one declared gate asks, before anything of it is built: its rules and plan, and what surrounds the comparison.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use serde_json::json;
@@ -14,7 +13,7 @@ use crate::edge::{clock, device, files};
 use crate::model::baseline::{self, BandLine, Baseline, BaselineUse, FILE_MAX_BYTES, parse_bytes};
 use crate::model::gate::declaration::{ArmKeys, Fixture, PlanKeys, Run};
 use crate::model::gate::{Against, Gate, Rule, matches};
-use crate::model::identity::Facts;
+use crate::model::identity::{Facts, equal_by_default};
 use crate::model::metric::{Scale, Tolerance};
 use crate::model::number::count;
 use crate::model::pattern::Patterns;
@@ -45,7 +44,10 @@ impl Runner<'_> {
             metrics: declaration.metrics.iter().map(|series| series.metric.clone()).collect(),
             rules,
             complete: declaration.require.complete.clone(),
-            equal: declaration.require.equal.clone(),
+            equal: match declaration.require.equal.as_slice() {
+                [] => equal_by_default(&self.arch()),
+                declared => declared.to_vec(),
+            },
             measured: measured
                 .map(|fixture| (fixture.name.clone(), fixture.metrics.clone()))
                 .collect::<BTreeMap<_, _>>(),
@@ -113,6 +115,8 @@ impl Runner<'_> {
                 "this change touches baselines or prompts, and those of the {words} are used: {paths}"
             ));
         }
+        let waivers = self.waivers(&declared.name)?;
+        banners.extend(waivers.banners);
         let (baseline, band) = self.baseline(gate, plan)?;
         let calibrated = self.options.calibration.as_ref().map(|calibration| calibration.command.clone());
         Ok(Context {
@@ -120,7 +124,7 @@ impl Runner<'_> {
             head: self.workspace.answers_for.clone(),
             attempt: 1,
             band,
-            waivers: Vec::new(),
+            waivers: waivers.hold,
             banners,
             baseline,
             unaffected: None,
@@ -175,11 +179,7 @@ impl Runner<'_> {
     }
 
     fn arch(&self) -> String {
-        let of_device = self.devices.first().map(|gpu| gpu.arch.clone());
-        let of_machine = || device::list(Path::new("/")).first().map(|gpu| gpu.arch.clone());
-        of_device
-            .or_else(of_machine)
-            .unwrap_or_else(|| format!("cpu-{}", std::env::consts::ARCH))
+        device::arch(&self.devices)
     }
 
     /// Why nothing is measured, where the change touches nothing that the gate names in `[when]`.

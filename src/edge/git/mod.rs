@@ -4,7 +4,9 @@ mod base;
 mod checkout;
 mod command;
 mod event;
+mod export;
 mod history;
+mod hooks;
 mod repository;
 mod snapshot;
 mod submodules;
@@ -19,12 +21,20 @@ pub use base::{Candidate, Chosen, choose, rules};
 pub use command::Git;
 pub use event::Event;
 pub use history::Commit;
+pub use hooks::{Hook, Owner};
 pub use repository::Repository;
 pub use snapshot::Snapshot;
 
 /// The top of the working tree that a folder is in; none outside a repository.
 pub fn top(folder: &Path) -> Option<PathBuf> {
     git2::Repository::discover(folder).ok()?.workdir().map(Path::to_owned)
+}
+
+/// Where a remote of the repository around a folder is; none where there is none of that name.
+pub fn remote_url(folder: &Path, name: &str) -> Option<String> {
+    let repository = git2::Repository::discover(folder).ok()?;
+    let remote = repository.find_remote(name).ok()?;
+    remote.url().ok().map(str::to_owned)
 }
 
 /// Branch, commit and cleanness of the repository around a folder.
