@@ -5,7 +5,6 @@ mod bisect;
 mod clean;
 mod columns;
 mod completions;
-mod evidence;
 mod explain;
 mod gates;
 mod hook;

@@ -334,3 +334,45 @@ fn a_cell_that_ran_out_of_memory_has_no_number() {
         (vec![Process::of(vec![0.0])], vec!["0.00e+00".to_owned()])
     );
 }
+
+/// What `scripts/refresh-inputs` let the tools write, by the end of its name: the version is in the middle.
+fn fresh(adapter: &str, end: &str) -> String {
+    let is_it = |name: &String| name.starts_with("fresh-") && name.ends_with(end);
+    let names = fs::read_dir(root().join("tests/data/adapter").join(adapter)).unwrap();
+    let mut found = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).filter(is_it);
+    format!("{adapter}/{}", found.next().unwrap_or_else(|| panic!("no fresh output {end}")))
+}
+
+#[test]
+fn fresh_output_of_the_tools_themselves_reads_as_it_should() {
+    let failed = |case: &str| {
+        let report = report(case);
+        let missing = |series: &&Reported| matches!(series.processes.as_slice(), [Process::Missing(_), ..]);
+        report.series.iter().filter(missing).map(Reported::label).collect::<Vec<String>>()
+    };
+    assert_eq!(failed(&fresh("hyperfine", "two-commands.json")), [""; 0]);
+    let of_exit = |name: &str| format!("{name}[command=sh -c 'exit 3']");
+    assert_eq!(
+        failed(&fresh("hyperfine", "ignored-failure.json")),
+        ["time", "user", "system"].map(of_exit)
+    );
+    for end in ["repetitions.json", "aggregates.json"] {
+        let case = fresh("google-benchmark", end);
+        let names = ["real_time", "cpu_time"].map(|time| format!("{time}[benchmark=failing/repeats:3]"));
+        let told = failed(&case);
+        assert!(
+            told.iter().all(|label| label.contains("failing")) && !told.is_empty(),
+            "{case}: {told:?}, {names:?}"
+        );
+        assert!(report(&case).series.len() > told.len());
+    }
+    let groups = report(&fresh("lm-eval", "groups.json"));
+    let filters = groups.series.iter().filter(|series| series.of["task"] == "words");
+    assert_eq!(filters.count(), 2, "a series a filter");
+    assert_eq!(of(&groups, "acc[filter=none,task=everything]").detail["group_of"], "sums");
+    assert_eq!(of(&groups, "acc[filter=none,task=sums]").n, Some(8));
+    let limit = report(&fresh("lm-eval", "limit.json"));
+    assert_eq!(of(&limit, "acc[filter=none,task=sums]").n, Some(1));
+    assert_eq!(of(&limit, "acc[filter=none,task=sums]").stderr, None);
+    assert!(refusal(&fresh("lm-eval", "samples.jsonl")).contains("per-sample log"));
+}
