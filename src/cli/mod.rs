@@ -5,6 +5,7 @@ mod bisect;
 mod clean;
 mod columns;
 mod completions;
+mod evidence;
 mod explain;
 mod gates;
 mod hook;
