@@ -4,6 +4,7 @@ mod baseline;
 mod bisect;
 mod clean;
 mod columns;
+mod comment;
 mod completions;
 mod evidence;
 mod explain;
@@ -19,8 +20,11 @@ mod parse;
 mod perf;
 mod preflight;
 mod progress;
+mod records;
 mod schema;
 mod selftest;
+mod status;
+mod step;
 mod waive;
 mod workload;
 
@@ -58,6 +62,8 @@ enum Command {
     Hook(hook::HookCommand),
     Host(host::Host),
     Ingest(ingest::Ingest),
+    Comment(comment::Comment),
+    Status(status::Status),
     Init(init::Init),
     Ledger(ledger::Ledger),
     Waive(waive::Waive),
@@ -86,6 +92,8 @@ pub fn main() -> u8 {
         Command::Hook(hook) => hook.run(),
         Command::Host(host) => host.run(),
         Command::Ingest(ingest) => ingest.run(),
+        Command::Comment(comment) => comment.run(),
+        Command::Status(status) => status.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Waive(waive) => waive.run(),
@@ -100,6 +108,10 @@ pub fn main() -> u8 {
         if let Some(cancelled) = error.downcast_ref::<Cancelled>() {
             say(&format!("gate: {cancelled}"));
             return of_signal(cancelled.signal);
+        }
+        if let Some(violation) = error.downcast_ref::<records::Violation>() {
+            say(&format!("gate: violation: {violation}"));
+            return exit::VIOLATION.code;
         }
         say(&format!("gate: error: {error:#}"));
         exit::ERROR.code

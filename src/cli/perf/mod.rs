@@ -11,10 +11,12 @@ mod making;
 pub mod pair;
 mod session;
 pub mod waivers;
+mod warmup;
+mod watching;
 mod workspace;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -22,7 +24,7 @@ use clap::{Args, ValueEnum};
 
 use session::Device;
 
-use super::{answer, canvas, of_signal, parse, say};
+use super::{answer, canvas, of_signal, parse, say, step};
 use crate::edge::session::{Header, Session};
 use crate::edge::{device, files, git, ledger};
 use crate::exit;
@@ -114,6 +116,12 @@ pub struct Perf {
     /// The folder in which both commands run
     #[arg(long, value_name = "DIR", requires = "a")]
     cwd: Option<PathBuf>,
+    /// How often GPUs are read while a process runs, from 10ms to 10s; off where they do not matter
+    #[arg(long, value_name = "TIME|off", default_value = "100ms", value_parser = parse::every, requires = "a")]
+    telemetry: parse::Every,
+    /// A folder with the files of a machine, instead of this one: for proofs about the gate itself; the record says so.
+    #[arg(long, value_name = "DIR", hide = true)]
+    host: Option<PathBuf>,
     /// How long to wait for the device's lock
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse::duration_or_zero, allow_hyphen_values = true)]
     lock_timeout: Duration,
@@ -126,6 +134,9 @@ pub struct Perf {
     /// The ledger to append the record to [default: .gate/ledger.jsonl]
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
+    /// Tell the job around it: summary, outputs, annotations [default: where GITHUB_ACTIONS is true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    github: Option<bool>,
     /// Go on with a session that was killed
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
@@ -174,6 +185,17 @@ fn format_name(name: &str) -> Result<String, String> {
     render::find(name).map(|format| format.name.to_owned())
 }
 
+/// The exit code of what was measured, what could not be, and the signal that ended it.
+fn exit_code(records: &[Record], errors: &[anyhow::Error], signal: Option<i32>) -> u8 {
+    let summary = Summary::of(records);
+    let code = match (errors.is_empty(), records.is_empty()) {
+        (true, _) => exit::of_summary(summary).code,
+        (false, true) => exit::ERROR.code,
+        (false, false) => exit::of(summary.outcome.max(Outcome::Error)).code,
+    };
+    signal.map_or(code, of_signal)
+}
+
 /// Where a run keeps what it leaves behind.
 struct Places {
     state: PathBuf,
@@ -204,7 +226,20 @@ impl Perf {
             .map(|record| (format.render)(record, canvas()))
             .collect::<Result<_, _>>()?;
         let between = if self.format == "json" { "" } else { "\n" };
-        answer(&shown.join(between))?;
+        let shown = shown.join(between);
+        let exit_code = exit_code(&records, &errors, signal);
+        if step::is_wanted(self.github) {
+            step::tell(&step::Told {
+                records: &records,
+                errors: &errors,
+                shown: &shown,
+                format: &self.format,
+                out: self.out.as_deref(),
+                exit_code,
+            })?;
+        } else {
+            answer(&shown)?;
+        }
         for error in &errors {
             say(&format!("gate: error: {error:#}"));
         }
@@ -213,13 +248,7 @@ impl Perf {
         if let Some(id) = cancelled.and_then(|record| record.labels.get("session")) {
             say(&format!("cancelled; `gate perf --resume {id}` goes on with it"));
         }
-        let summary = Summary::of(&records);
-        let code = match (errors.is_empty(), records.is_empty()) {
-            (true, _) => exit::of_summary(summary).code,
-            (false, true) => exit::ERROR.code,
-            (false, false) => exit::of(summary.outcome.max(Outcome::Error)).code,
-        };
-        Ok(signal.map_or(code, of_signal))
+        Ok(exit_code)
     }
 
     /// The records of two commands, of a resumed session, or of the declared gates.
@@ -260,14 +289,19 @@ impl Perf {
         ledger::check(&ledger)?;
         let interrupts = session::listen()?;
         let command = session.header.context.command.clone();
-        Device::lock(&interrupts, &device::locks(&[]), self.lock_timeout, &command)?.run(session, arms, &ledger)
+        let device = Device::lock(&interrupts, &device::locks(&[]), self.lock_timeout, &command)?;
+        let watched = watching::Watched::of_commands(self, session.header.plan.telemetry.as_ref())?;
+        if let Some(why) = watched.unfit {
+            bail!("{why}");
+        }
+        device.run(session, arms, watched.watcher, &ledger)
     }
 
     /// Measures in a folder of its own instead of the project's, and shows nothing: for proofs about the gate itself.
     ///
     /// # Errors
     /// As [`Perf::run`].
-    pub fn run_in(&self, folder: &std::path::Path) -> Result<Finished> {
+    pub fn run_in(&self, folder: &Path) -> Result<Finished> {
         let declared = self.declared(folder)?;
         let state = files::state_folder(folder)?;
         let places = Places {
@@ -282,6 +316,11 @@ impl Perf {
     /// From which age on a session of the baseline is called old, in days.
     const fn stale_after_days(&self) -> u32 {
         self.stale_after
+    }
+
+    /// Where the machine's files are.
+    fn root(&self) -> &Path {
+        self.host.as_deref().unwrap_or(Path::new("/"))
     }
 
     fn folder(&self) -> Result<PathBuf> {
@@ -299,6 +338,9 @@ impl Perf {
 
     /// Makes and checks every place that will be written, before any process runs. They are where gate runs, wherever the commands do.
     fn places(&self) -> Result<Places> {
+        if !files::is_folder(self.root()) {
+            bail!("--host: {} is not a folder", self.root().display());
+        }
         let folder = files::working_folder()?;
         let state = files::state_folder(&git::top(&folder).unwrap_or_else(|| folder.clone()))?;
         let ledger = folder.join(ledger::path(self.ledger.as_deref(), &state));
@@ -321,7 +363,7 @@ impl Perf {
     }
 
     /// What the options declare; nothing where only a session to resume is named.
-    fn declared(&self, cwd: &std::path::Path) -> Result<Option<declare::Declared>> {
+    fn declared(&self, cwd: &Path) -> Result<Option<declare::Declared>> {
         match (&self.a, &self.b) {
             (Some(a), Some(b)) => declare::declared(self, a, b, cwd).map(Some),
             // clap asks for both or neither.
@@ -334,7 +376,13 @@ impl Perf {
         let arms = arms::Arms::find(&declared, &places.digests)?;
         let interrupts = session::listen()?;
         let device = Device::lock(&interrupts, &device::locks(&[]), self.lock_timeout, &declared.context.command)?;
-        let header = identity::header(declared, &arms, places.ledger.clone(), self.labels());
+        let watched = watching::Watched::of_commands(self, declared.plan.telemetry.as_ref())?;
+        if let Some(why) = watched.unfit {
+            let identity = identity::identity(&declared, &arms, self.root());
+            return watching::unfit(self, declared, (identity, watched.host), &why, &places.ledger);
+        }
+        let mut header = identity::header(declared, &arms, places.ledger.clone(), self.labels(), self.root());
+        header.host = watched.host;
         let same = |other: &Header| other.plan == header.plan && other.gate == header.gate && other.identity.arms == header.identity.arms;
         let unfinished = crate::edge::session::unfinished(&places.sessions, same);
         let session = Session::create(&places.sessions, header)?;
@@ -346,7 +394,7 @@ impl Perf {
         for line in announce::plan_lines(&session.header) {
             say(&line);
         }
-        device.run(session, arms, &places.ledger)
+        device.run(session, arms, watched.watcher, &places.ledger)
     }
 
     /// Opens a session to go on with it; what the options declare besides must be what it was started with.
