@@ -112,6 +112,7 @@ fn a_helper_beside_gate_comes_before_one_on_the_path() {
     assert_eq!(identity(&sandbox, &[])["fields"]["helper.gate-ocl"]["devices"], json!(["beside"]));
 }
 
+/// O-35, at the level of the tools' output: another key a version, `N/A`, a warning before the document or in its place.
 #[test]
 fn what_tools_print_in_each_version_is_read_or_has_a_reason() {
     let whole = [
