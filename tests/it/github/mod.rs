@@ -6,7 +6,7 @@ mod comments;
 mod contract;
 mod events;
 mod http;
-mod hub;
+pub mod hub;
 mod limits;
 mod planning;
 mod refusals;
