@@ -3,6 +3,7 @@
 mod command;
 mod inert;
 mod policy;
+mod posting;
 mod room;
 mod step;
 mod typical;
