@@ -127,3 +127,36 @@ fn no_process_sees_its_arm() {
         "three streams, the script that the shell reads, and the pipe of its own: {descriptors:?}"
     );
 }
+
+/// O-36: every process is slower than the one before it. Blocks of A B B A favour neither arm; one arm after the other would show a slowdown.
+#[test]
+fn a_steady_drift_is_no_difference_in_blocks() {
+    let sandbox = Sandbox::new();
+    let body = "n=$(($(cat n 2>/dev/null || echo 0) + 1))\necho $n > n\necho t=$((1000 + 10 * n)) ms";
+    sandbox.script("drift.sh", body);
+    let more = [
+        "--metric",
+        "t:lower:ms",
+        "--fixed-blocks",
+        "2",
+        "--order",
+        "abba",
+        "--warmup-runs",
+        "0",
+        "--tolerance",
+        "3%",
+        "--format",
+        "json",
+    ];
+    let record = sandbox.perf("./drift.sh", "./drift.sh", &more).record();
+    let values: Vec<f64> = samples(&record)
+        .iter()
+        .map(|sample| sample["values"]["t"].as_f64().unwrap())
+        .collect();
+    assert_eq!(values, [1010.0, 1020.0, 1030.0, 1040.0, 1050.0, 1060.0, 1070.0, 1080.0]);
+    let gain_pct = record["judgement"]["verdicts"][0]["estimate"].as_f64().unwrap();
+    assert!(gain_pct.abs() < 0.1, "{gain_pct} %");
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let blocked_pct = 100.0 * (mean(&values[4..]) / mean(&values[..4]) - 1.0);
+    assert!(blocked_pct > 3.0, "the same values in the order AAAABBBB: {blocked_pct} %");
+}

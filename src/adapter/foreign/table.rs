@@ -70,7 +70,7 @@ pub fn csv(text: &str, first_line: usize) -> Result<Table, Refused> {
                 table.head.len()
             )));
         }
-        line += gone.matches('\n').count();
+        line += gone.matches('\n').count() + usize::from(!gone.ends_with('\n'));
         rest = after;
     }
     table.end = line;
