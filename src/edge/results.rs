@@ -1,7 +1,7 @@
 //! Result files of other tools: found in folders, read within limits.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -11,6 +11,8 @@ use super::files::ENTRIES_MAX;
 
 /// Largest result file that is read.
 pub const RESULT_MAX_BYTES: u64 = 256 << 20;
+/// How much of a streamed file is held at a time, in bytes.
+const HELD_BYTES: usize = 1 << 18;
 /// How deep folders are searched.
 const DEPTH_MAX: usize = 16;
 
@@ -61,4 +63,16 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, Timestamp)> {
         bail!("more than {RESULT_MAX_BYTES} bytes, which is the most that is read");
     }
     Ok((bytes, Timestamp::try_from(written).unwrap_or(Timestamp::MAX)))
+}
+
+/// A result file as a stream, for formats that are read line by line whatever their size; and when it was last written.
+///
+/// # Errors
+/// When it cannot be opened.
+pub fn stream(path: &Path) -> Result<(impl BufRead + use<>, Timestamp)> {
+    let failed = || "cannot be read";
+    let file = File::open(path).with_context(failed)?;
+    let written = file.metadata().and_then(|found| found.modified()).with_context(failed)?;
+    let written = Timestamp::try_from(written).unwrap_or(Timestamp::MAX);
+    Ok((BufReader::with_capacity(HELD_BYTES, file), written))
 }

@@ -86,15 +86,11 @@ impl Input {
             Err(refused) => return Err(refused.clone()),
         };
         if documents.cut && !self.partial {
-            return Err(Refused(
-                "the last line ends in the middle: the run that wrote it was killed; --partial reads the lines before it".to_owned(),
-            ));
+            return Err(cut_last_line());
         }
         let after = text.get(documents.end..).unwrap_or_default();
         match crash_line(after).filter(|_| !documents.cut && !self.partial) {
-            Some(line) => Err(Refused(format!(
-                "the log goes on after the results and looks like a crash: {line:?}; --partial reads the results before it"
-            ))),
+            Some(line) => Err(crashed_after(&line)),
             None => Ok(Some(documents)),
         }
     }
@@ -130,8 +126,20 @@ impl Input {
     }
 }
 
+/// Why lines are refused of which the last one is cut.
+pub(super) fn cut_last_line() -> Refused {
+    Refused("the last line ends in the middle: the run that wrote it was killed; --partial reads the lines before it".to_owned())
+}
+
+/// Why results are refused that a crash follows.
+pub(super) fn crashed_after(line: &str) -> Refused {
+    Refused(format!(
+        "the log goes on after the results and looks like a crash: {line:?}; --partial reads the results before it"
+    ))
+}
+
 /// The first line that looks like a crash, short enough to quote.
-fn crash_line(text: &str) -> Option<String> {
+pub(super) fn crash_line(text: &str) -> Option<String> {
     let crash = text.lines().find(|line| CRASH_WORDS.iter().any(|word| line.contains(word)));
     crash.map(|line| plain_line(line.trim(), QUOTE_MAX_CHARS))
 }
@@ -148,7 +156,8 @@ fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(String::from_utf16_lossy(&units).into_bytes())
 }
 
-fn trouble(bytes: &[u8], decoded: &[u8]) -> Option<String> {
+/// Why bytes are no document, whatever the format; none where they may be one.
+pub(super) fn trouble(bytes: &[u8], decoded: &[u8]) -> Option<String> {
     let text = decoded.strip_prefix(b"\xef\xbb\xbf").unwrap_or(decoded).trim_ascii();
     let begins = |with: &[u8]| text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
     let why = if bytes.starts_with(b"\x1f\x8b") {

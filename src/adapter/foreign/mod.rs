@@ -2,6 +2,7 @@
 
 pub mod input;
 pub mod json;
+pub mod lines;
 pub mod log;
 pub mod runs;
 pub mod table;
