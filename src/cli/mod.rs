@@ -17,6 +17,7 @@ mod parse;
 mod perf;
 mod preflight;
 mod progress;
+mod record;
 mod schema;
 mod selftest;
 mod workload;

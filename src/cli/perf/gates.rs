@@ -11,12 +11,12 @@ use super::making::{Making, Ready};
 use super::session::{self, Device};
 use super::workspace::{Declared, Workspace, layered};
 use super::{Perf, Places, announce, declare, identity, pair};
+use crate::cli::record::Parts;
 use crate::cli::{Cancelled, preflight, say};
 use crate::edge::device::{self, Gpu};
 use crate::edge::process::Interrupts;
 use crate::edge::session::{Header, Session};
 use crate::edge::{clock, environment, files, ledger};
-use crate::judge::{Case, judge};
 use crate::model::evidence::Evidence;
 use crate::model::gate::Gate;
 use crate::model::gate::declaration::Declaration;
@@ -317,29 +317,18 @@ impl<'a> Runner<'a> {
             samples: Vec::new(),
             ended: None,
         };
-        let host = Host::default();
-        let judgement = judge(&Case {
-            gate: &gate,
-            plan: &plan,
-            identity: &identity,
-            host: &host,
-            evidence: &evidence,
-            context: &context,
-        });
-        let parts = session::Parts {
+        let parts = Parts {
+            kind: "perf",
             at: clock::now(),
             gate,
             plan,
             identity,
-            host,
+            host: Host::default(),
             evidence,
             context,
-            judgement,
         };
-        Ok((
-            ledger::append(&self.places.ledger, session::record(parts, None, self.options.labels.clone())?)?,
-            None,
-        ))
+        let record = parts.judged(None, self.options.labels.clone())?;
+        Ok((ledger::append(&self.places.ledger, record)?, None))
     }
 }
 
