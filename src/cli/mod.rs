@@ -18,6 +18,7 @@ mod perf;
 mod preflight;
 mod progress;
 mod record;
+mod results;
 mod schema;
 mod selftest;
 mod workload;

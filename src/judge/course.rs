@@ -3,6 +3,7 @@
 //! The runner keeps no state of its own. Whatever it knows about retries, voids and what comes next is derived here from the samples
 //! alone, so that a resumed session goes on exactly where the killed one stopped.
 
+use crate::model::evidence::Evidence;
 use crate::model::figure::State;
 use crate::model::gate::{Gate, Rule};
 use crate::model::metric::{Metric, Role, Scale};
@@ -84,7 +85,8 @@ pub fn failure(sample: &Sample, gate: &Gate) -> Option<String> {
         .find_map(|metric| unusable(sample, metric, gate))
 }
 
-fn unusable(sample: &Sample, metric: &Metric, gate: &Gate) -> Option<String> {
+/// Why a metric of a sample is no usable number, if there is a figure or a failure that says so.
+pub fn unusable(sample: &Sample, metric: &Metric, gate: &Gate) -> Option<String> {
     if let Some(missing) = sample.missing(&metric.name) {
         return (missing.state == State::Failed).then(|| format!("{}: {}", metric.name, missing.why));
     }
@@ -111,8 +113,11 @@ pub fn covers(pattern: &str, name: &str) -> bool {
 
 impl<'a> Course<'a> {
     /// Reads one cell's state off the session's samples: each must stand where the plan puts the next one.
-    pub fn read(plan: &Plan, gate: &Gate, cell: &'a Cell, samples: &'a [Sample]) -> Self {
-        let samples: Vec<&'a Sample> = samples.iter().filter(|sample| sample.cell == *cell).collect();
+    pub fn read(plan: &Plan, gate: &Gate, cell: &'a Cell, evidence: &'a Evidence) -> Self {
+        let samples: Vec<&'a Sample> = evidence.samples.iter().filter(|sample| sample.cell == *cell).collect();
+        if evidence.is_ingested() {
+            return Self::of_results(plan, cell, samples);
+        }
         let mut walk = Walk {
             plan,
             gate,
@@ -138,6 +143,47 @@ impl<'a> Course<'a> {
             next: walk.due().map(|place| place.slot(cell)),
             blocks: walk.blocks,
             trouble: walk.trouble,
+        }
+    }
+}
+
+impl<'a> Course<'a> {
+    /// Reads results that another tool measured: they are what they are, each at its place, and none is tried again.
+    fn of_results(plan: &Plan, cell: &'a Cell, samples: Vec<&'a Sample>) -> Self {
+        let mut rest = samples.as_slice();
+        let (mut blocks, mut trouble) = (Vec::new(), None);
+        for (block, &orientation) in (0_u32..).zip(&plan.blocks) {
+            let due = (0_u32..).zip(orientation.arms()).map(|(position, &arm)| Place {
+                block,
+                position,
+                attempt: 0,
+                arm,
+                warmup: false,
+            });
+            let arms = orientation.arms().len();
+            let Some((rows, after)) = rest
+                .split_at_checked(arms)
+                .filter(|(rows, _)| rows.iter().map(|row| Place::of(row)).eq(due))
+            else {
+                trouble = Some(Trouble::OffPlan {
+                    seq: rest.first().map_or(0, |sample| sample.seq),
+                });
+                break;
+            };
+            rest = after;
+            blocks.push(Block {
+                orientation,
+                samples: rows.to_vec(),
+                end: samples.len() - rest.len(),
+            });
+        }
+        let beyond = rest.first().map(|sample| Trouble::OffPlan { seq: sample.seq });
+        Self {
+            cell,
+            blocks,
+            trouble: trouble.or(beyond),
+            next: None,
+            samples,
         }
     }
 }

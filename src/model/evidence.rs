@@ -35,14 +35,24 @@ pub enum Ended {
     },
 }
 
+/// The source of results that another tool measured.
+pub const INGEST: &str = "ingest";
+
 /// Samples and where they came from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// `run` where `gate` measured.
+    /// `run` where `gate` measured, `ingest` where another tool did.
     pub source: String,
     /// Every sample in the order in which it was taken: warm-ups, failures, retries and voids included.
     pub samples: Vec<Sample>,
     /// Set where the session ended before its plan did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ended>,
+}
+
+impl Evidence {
+    /// Whether another tool measured: its runs follow no plan of ours, and none of them is tried again.
+    pub fn is_ingested(&self) -> bool {
+        self.source == INGEST
+    }
 }

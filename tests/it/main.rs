@@ -28,6 +28,7 @@ mod gate_file;
 mod gpu_metrics;
 mod host;
 mod ingest;
+mod ingest_judged;
 mod judge;
 mod kill;
 mod ledger;

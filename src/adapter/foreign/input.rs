@@ -32,6 +32,8 @@ pub struct Input {
     trouble: Option<String>,
     /// Whether a cut last line is accepted.
     partial: bool,
+    /// Failed requests that a tool may report, in percent.
+    max_failed_pct: f64,
     json: OnceCell<Result<Option<Documents>, Refused>>,
 }
 
@@ -43,6 +45,7 @@ impl Input {
             trouble: trouble(bytes, &decoded),
             text: plain(&decoded),
             partial: false,
+            max_failed_pct: 0.0,
             json: OnceCell::new(),
         }
     }
@@ -50,6 +53,16 @@ impl Input {
     /// Accepts an output that ends too early, in the middle of its last line or before its last word: what is missing is left out and told.
     pub fn partial(self, partial: bool) -> Self {
         Self { partial, ..self }
+    }
+
+    /// Accepts a run in which at most this share of the requests failed, in percent.
+    pub fn max_failed(self, max_failed_pct: f64) -> Self {
+        Self { max_failed_pct, ..self }
+    }
+
+    /// The share of failed requests that is accepted, in percent.
+    pub fn max_failed_pct(&self) -> f64 {
+        self.max_failed_pct
     }
 
     /// Whether an output that ends too early is accepted as far as it goes.

@@ -12,6 +12,8 @@ pub mod pair;
 mod session;
 mod workspace;
 
+pub use declare::shell_line;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;

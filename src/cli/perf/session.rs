@@ -9,6 +9,7 @@ use super::Finished;
 use super::arms::Arms;
 use super::declare::cap_at;
 use crate::adapter;
+use crate::adapter::foreign::Input;
 use crate::cli::progress::Progress;
 use crate::cli::record::Parts;
 use crate::cli::{Cancelled, say};
@@ -110,11 +111,12 @@ impl<'a> Runner<'a> {
         let header = session.header.clone();
         let plan = session.plan.clone().unwrap_or_else(|| header.plan.clone());
         let adapter = adapter::find(&plan.extract).map_err(|why| anyhow!(why))?;
+        let max_failed_pct = plan.max_failed_pct;
         let bench = Bench {
             commands: arms.commands,
             files: arms.files,
             timeout: Duration::try_from_secs_f64(plan.timeout_s).context("the plan's time limit")?,
-            read: Box::new(|output, wanted| adapter.reading(output, wanted)),
+            read: Box::new(move |output, wanted| adapter.reading_of(&Input::of(output).max_failed(max_failed_pct), wanted)),
             profiler: arms.profiler,
             interrupts,
         };
