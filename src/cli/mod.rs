@@ -7,6 +7,7 @@ mod columns;
 mod completions;
 mod explain;
 mod gates;
+mod hook;
 mod host;
 mod identity;
 mod ingest;
@@ -21,6 +22,7 @@ mod record;
 mod results;
 mod schema;
 mod selftest;
+mod waive;
 mod workload;
 
 use std::fmt;
@@ -54,10 +56,12 @@ enum Command {
     Gates(gates::Gates),
     Identity(identity::Identity),
     Preflight(preflight::Preflight),
+    Hook(hook::HookCommand),
     Host(host::Host),
     Ingest(ingest::Ingest),
     Init(init::Init),
     Ledger(ledger::Ledger),
+    Waive(waive::Waive),
     Selftest(selftest::Selftest),
     Workload(workload::Workload),
     Explain(explain::Explain),
@@ -80,10 +84,12 @@ pub fn main() -> u8 {
         Command::Gates(gates) => gates.run(),
         Command::Identity(identity) => identity.run(),
         Command::Preflight(preflight) => preflight.run(),
+        Command::Hook(hook) => hook.run(),
         Command::Host(host) => host.run(),
         Command::Ingest(ingest) => ingest.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),
+        Command::Waive(waive) => waive.run(),
         Command::Selftest(selftest) => selftest.run(),
         Command::Workload(workload) => workload.run(),
         Command::Explain(explain) => explain.run(),

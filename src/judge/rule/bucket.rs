@@ -9,6 +9,7 @@ use crate::judge::summary;
 use crate::model::baseline::BandLine;
 use crate::model::evidence::Ended;
 use crate::model::figure::State;
+use crate::model::gate::waiver::Waiver;
 use crate::model::gate::{Gate, Rule};
 use crate::model::judgement::{Outcome, Range, Ruling, Verdict};
 use crate::model::metric::{Better, Metric, Scale};
@@ -20,6 +21,7 @@ use crate::model::{number, text};
 const NAME_MAX: usize = 100;
 
 /// One question, with everything that may answer it.
+#[derive(Clone)]
 pub struct Bucket<'a> {
     /// The rule.
     pub rule: &'a Rule,
@@ -55,6 +57,8 @@ pub struct Bucket<'a> {
     pub ingested: bool,
     /// How the arms were configured differently, where that makes them incomparable.
     pub differs: Option<&'a str>,
+    /// The waiver that speaks of it, where there is one.
+    pub waiver: Option<&'a Waiver>,
 }
 
 /// What a rule without statistics of its own waits for where no other rule says how long to measure: eight runs of the candidate.

@@ -7,6 +7,7 @@ pub mod held_baseline;
 mod hold;
 mod ingested;
 mod spread;
+pub mod waived;
 
 use bucket::Obstacle;
 pub use bucket::{Bucket, barrier, suited};
@@ -76,7 +77,10 @@ pub fn judge(bucket: &Bucket<'_>) -> Ruling {
         } = obstacle;
         (ruling.verdict, ruling.outcome, ruling.because, ruling.next) = (verdict, outcome, because, next.to_owned());
     }
-    ruling
+    match bucket.waiver {
+        Some(waiver) if ruling.verdict == Verdict::Regression => waived::judge(kind, bucket, ruling, waiver),
+        _ => ruling,
+    }
 }
 
 /// Judges what another tool measured: nothing more will come, so whatever stands in the way is the answer.

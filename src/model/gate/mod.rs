@@ -11,6 +11,7 @@ mod rules;
 mod series;
 mod session;
 mod value;
+pub mod waiver;
 mod words;
 
 pub use super::fault::Fault;
