@@ -4,6 +4,7 @@ mod baseline;
 mod bisect;
 mod clean;
 mod columns;
+mod compare;
 mod completions;
 mod explain;
 mod gates;
@@ -59,6 +60,7 @@ enum Command {
     Hook(hook::HookCommand),
     Host(host::Host),
     Ingest(ingest::Ingest),
+    Compare(compare::Compare),
     Init(init::Init),
     Ledger(ledger::Ledger),
     Waive(waive::Waive),
@@ -87,6 +89,7 @@ pub fn main() -> u8 {
         Command::Hook(hook) => hook.run(),
         Command::Host(host) => host.run(),
         Command::Ingest(ingest) => ingest.run(),
+        Command::Compare(compare) => compare.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Waive(waive) => waive.run(),

@@ -65,6 +65,11 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, Timestamp)> {
     Ok((bytes, Timestamp::try_from(written).unwrap_or(Timestamp::MAX)))
 }
 
+/// Whether a file is larger than what is read as a whole.
+pub fn is_large(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.len() > RESULT_MAX_BYTES)
+}
+
 /// A result file as a stream, for formats that are read line by line whatever their size; and when it was last written.
 ///
 /// # Errors

@@ -16,6 +16,7 @@ mod baseline;
 mod bisect;
 mod build;
 mod clean;
+mod compare;
 mod declared;
 mod digest;
 mod engine;

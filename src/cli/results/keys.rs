@@ -7,10 +7,16 @@ use crate::model::report::Report;
 
 /// Gives every series the fields that tell series apart in any of the results, taken from its result's configuration where it lacks them.
 pub fn fill(results: &mut [Found]) {
-    let series = results.iter().flat_map(|found| &found.report.series);
+    let mut reports: Vec<&mut Report> = results.iter_mut().map(|found| &mut found.report).collect();
+    align(&mut reports);
+}
+
+/// As [`fill`], of reports.
+pub fn align(reports: &mut [&mut Report]) {
+    let series = reports.iter().flat_map(|report| &report.series);
     let keys: BTreeSet<String> = series.flat_map(|series| series.of.keys().cloned()).collect();
-    for found in results {
-        let Report { series, config, .. } = &mut found.report;
+    for report in reports {
+        let Report { series, config, .. } = &mut **report;
         for key in &keys {
             let Some(value) = config.get(key) else { continue };
             for series in series.iter_mut().filter(|series| !series.of.contains_key(key)) {
@@ -26,17 +32,31 @@ pub fn differences<'a>(
     candidate: impl Iterator<Item = &'a Report>,
 ) -> BTreeMap<String, [String; 2]> {
     let [base, candidate] = [values(base), values(candidate)];
-    let fields: BTreeSet<&String> = base.keys().chain(candidate.keys()).copied().collect();
-    let told = |side: &BTreeMap<&String, BTreeSet<&str>>, field: &String| {
-        let values = side
-            .get(field)
-            .map(|values| values.iter().copied().collect::<Vec<&str>>().join(", "));
-        values.unwrap_or_else(|| "(absent)".to_owned())
+    let joined = |side: BTreeMap<&String, BTreeSet<&str>>| -> BTreeMap<String, String> {
+        let told = side.into_iter().map(|(field, values)| (field.clone(), joined(&values)));
+        told.collect()
     };
+    pairs(&joined(base), &joined(candidate))
+}
+
+fn joined(values: &BTreeSet<&str>) -> String {
+    values.iter().copied().collect::<Vec<&str>>().join(", ")
+}
+
+/// The fields of two maps that differ, each with what either has.
+pub fn pairs(base: &BTreeMap<String, String>, candidate: &BTreeMap<String, String>) -> BTreeMap<String, [String; 2]> {
+    let fields: BTreeSet<&String> = base.keys().chain(candidate.keys()).collect();
+    let told = |side: &BTreeMap<String, String>, field: &String| side.get(field).cloned().unwrap_or_else(|| "(absent)".to_owned());
     let pairs = fields
         .into_iter()
-        .map(|field| (field.clone(), [told(&base, field), told(&candidate, field)]));
+        .map(|field| (field.clone(), [told(base, field), told(candidate, field)]));
     pairs.filter(|(_, [base, candidate])| base != candidate).collect()
+}
+
+/// The fields in which reports differ among themselves, each with every value.
+pub fn several<'a>(reports: impl Iterator<Item = &'a Report>) -> BTreeMap<String, String> {
+    let differing = values(reports).into_iter().filter(|(_, values)| values.len() > 1);
+    differing.map(|(field, values)| (field.clone(), joined(&values))).collect()
 }
 
 fn values<'a>(reports: impl Iterator<Item = &'a Report>) -> BTreeMap<&'a String, BTreeSet<&'a str>> {
