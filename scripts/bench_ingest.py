@@ -1,6 +1,8 @@
 """Prints how fast JSON lines are read beside Python's json, and the peak memory of both.
 
-usage: bench_ingest.py READER MEGABYTES, in a folder that may be filled
+The metrics go through `gate ingest`, whole. The samples go through the reader of rows alone, as `benches/lines.rs` uses it.
+
+usage: bench_ingest.py GATE LINES MEGABYTES, in a folder that may be filled
 """
 
 import json
@@ -16,18 +18,32 @@ BLOCK_BYTES = 8_000_000
 # The memory of a file a quarter as large tells whether it grows with the file.
 SMALLER = 4
 
-PYTHON = """
+PYTHON = {
+    "samples": """
 import json, sys
-large = {"doc", "arguments", "resps", "filtered_resps", "target"} if sys.argv[1] == "samples" else set()
+large = {"doc", "arguments", "resps", "filtered_resps", "target"}
 rows, sums = 0, {}
-with open(sys.argv[2], encoding="utf-8") as file:
+with open(sys.argv[1], encoding="utf-8") as file:
     for line in file:
         rows += 1
         for key, value in json.loads(line).items():
             if key not in large and isinstance(value, (int, float)):
                 sums[key] = sums.get(key, 0) + value
-print(json.dumps({"rows": rows, "sums": sums}))
-"""
+print(json.dumps({"rows": rows, **sums}))
+""",
+    "metrics": """
+import json, sys
+rows, sums, peak, last = 0, {"tok_per_s": 0.0, "mfu": 0.0, "watts": 0.0}, 0.0, None
+with open(sys.argv[1], encoding="utf-8") as file:
+    for line in file:
+        record = json.loads(line)
+        rows += 1
+        for key in sums:
+            sums[key] += record[key]
+        peak, last = max(peak, record["hbm_gb"]), record["loss"]
+print(json.dumps({"hbm_gb": peak, "loss": last, **{key: value / rows for key, value in sums.items()}}))
+""",
+}
 
 
 def words(rng, count):
@@ -93,32 +109,41 @@ def read(command):
         return wall_s, int(file.read().split()[-1]) * 1024, json.loads(done.stdout)
 
 
+def told(answer):
+    """The figures of an answer of ours, by name."""
+    if "results" not in answer:
+        return {"rows": answer["rows"], **answer["sums"]}
+    series = answer["results"][0]["series"]
+    return {one["name"]: one["processes"][0]["repetitions"][0] for one in series}
+
+
 def check(ours, theirs):
     """Both must have done the same work."""
-    near = all(abs(ours["sums"][key] - value) <= 1e-6 * abs(value) for key, value in theirs["sums"].items())
-    if ours["rows"] != theirs["rows"] or ours["sums"].keys() != theirs["sums"].keys() or not near:
+    near = all(key in ours and abs(ours[key] - value) <= 1e-9 * abs(value) for key, value in theirs.items())
+    if not near:
         sys.exit(f"the readers disagree: {ours} and {theirs}")
 
 
 def main():
-    reader, size = sys.argv[1], int(sys.argv[2]) * 1_000_000
+    gate, lines, size = sys.argv[1], sys.argv[2], int(sys.argv[3]) * 1_000_000
+    commands = {"samples": [lines], "metrics": [gate, "ingest", "--format", "json"]}
     for kind, make in (("samples", sample), ("metrics", step)):
-        path = f"{kind}.jsonl"
+        path, command = f"{kind}.jsonl", commands[kind]
         generate(path, make, size // SMALLER)
-        _, smaller_bytes, _ = read([reader, kind, path])
+        _, smaller_bytes, _ = read([*command, path])
         bytes_read = generate(path, make, size)
         ours, theirs = [], []
         for _ in range(ROUNDS):
-            ours.append(read([reader, kind, path]))
-            theirs.append(read([sys.executable, "-c", PYTHON, kind, path]))
-            check(ours[-1][2], theirs[-1][2])
+            ours.append(read([*command, path]))
+            theirs.append(read([sys.executable, "-c", PYTHON[kind], path]))
+            check(told(ours[-1][2]), theirs[-1][2])
         os.remove(path)
         ours_s, theirs_s = min(wall_s for wall_s, _, _ in ours), min(wall_s for wall_s, _, _ in theirs)
         ratios = sorted(their[0] / our[0] for our, their in zip(ours, theirs))
-        peak = max(peak for _, peak, _ in ours)
-        print(f"{kind}: {bytes_read / 1e9:.2f} GB, {ours[0][2]['rows']} rows")
-        print(f"  gate    {ours_s:.2f} s, {bytes_read / ours_s / 1e6:.0f} MB/s, peak {peak / 2**20:.1f} MiB")
-        print(f"  python  {theirs_s:.2f} s, {bytes_read / theirs_s / 1e6:.0f} MB/s, peak {max(p for _, p, _ in theirs) / 2**20:.1f} MiB")
+        peak, theirs_peak = (max(peak for _, peak, _ in runs) / 2**20 for runs in (ours, theirs))
+        print(f"{kind}: {bytes_read / 1e9:.2f} GB")
+        print(f"  gate    {ours_s:.2f} s, {bytes_read / ours_s / 1e6:.0f} MB/s, peak {peak:.1f} MiB")
+        print(f"  python  {theirs_s:.2f} s, {bytes_read / theirs_s / 1e6:.0f} MB/s, peak {theirs_peak:.1f} MiB")
         print(f"  ratio   {ratios[ROUNDS // 2]:.1f} ({ratios[0]:.1f} to {ratios[-1]:.1f})")
         print(f"  peak of a file a quarter as large: {smaller_bytes / 2**20:.1f} MiB")
 

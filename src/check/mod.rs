@@ -55,6 +55,7 @@ mod q_hostmem;
 mod q_power;
 mod q_vram;
 mod q_vram_stranded;
+mod s_endpoint;
 mod t_resid_trust;
 mod t_temp;
 
@@ -122,6 +123,7 @@ pub const ALL: &[Check] = &[
     q_vram::Q_VRAM,
     q_vram_stranded::Q_VRAM_STRANDED,
     q_hostmem::Q_HOSTMEM,
+    s_endpoint::S_ENDPOINT,
     c_perflevel::C_PERFLEVEL,
     c_sclkmax::C_SCLKMAX,
     c_pcap::C_PCAP,

@@ -9,6 +9,7 @@ use super::{answer, say};
 use crate::edge::{files, git};
 use crate::model::gate::declaration::{Declaration, Source};
 use crate::model::gate::{Against, Fault, Known, Rule, parse, waiver};
+use crate::model::gpu_helper;
 use crate::model::text::plain_line;
 use crate::{adapter, check, exit, judge};
 
@@ -16,8 +17,6 @@ use crate::{adapter, check, exit, judge};
 pub const GATE_MAX_BYTES: u64 = 1 << 20;
 /// Longest printed line, in characters.
 const LINE_MAX: usize = 2_000;
-/// Helper programs that bring clocks up.
-const HELPERS: &[&str] = &["gate-hip", "gate-ocl"];
 
 /// List the declared gates, or check that their files are sound
 #[derive(Debug, Args)]
@@ -63,7 +62,7 @@ pub fn read(text: &str, file: &str) -> Result<Declaration, Vec<Fault>> {
         rules: &rules,
         adapters: &adapters,
         checks: Some(&checks),
-        helpers: HELPERS,
+        helpers: &gpu_helper::ALL,
     };
     parse(text, file, &known)
 }

@@ -50,6 +50,9 @@ pub struct Preflight {
     /// Count messages of the kernel of this last while as the job's own
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     since: Option<Duration>,
+    /// Ask this address whether a served endpoint is well: http:// and on this machine or its network; what the profile declares otherwise
+    #[arg(long, value_name = "URL")]
+    endpoint: Option<String>,
     /// Count a check without an answer as a fault
     #[arg(long)]
     require_known: bool,
@@ -62,14 +65,25 @@ impl Preflight {
     /// When the profile or the snapshot cannot be read.
     pub fn run(&self) -> Result<u8> {
         let named = self.profile.as_deref().map(profile).transpose()?;
-        let mut machine = host::observed(&source(self.host.as_deref())?);
+        let source = source(self.host.as_deref())?;
+        let mut machine = host::observed(&source);
+        host::ask_tools(&source, &mut machine);
         let uptime_s = machine.kernel.uptime_s.as_ref().ok();
         machine.job_since_s = self.since.zip(uptime_s).map(|(since, uptime_s)| uptime_s - since.as_secs_f64());
         if let Some(list) = &self.devices {
             let chosen = device::select(&gpus(&machine), list).map_err(|why| anyhow!("--devices: {why}"))?;
             machine.keep_only(&chosen.into_iter().map(|gpu| gpu.bdf).collect());
         }
-        let profile = named.map_or_else(|| of_arch(&machine), Ok)?;
+        let mut profile = named.map_or_else(|| of_arch(&machine), Ok)?;
+        if let Some(url) = &self.endpoint {
+            if !url.starts_with("http://") {
+                bail!("--endpoint: {url:?}: an address that begins with http:// is wanted");
+            }
+            profile.declared.endpoint = Some(url.clone());
+        }
+        if let Some(url) = &profile.declared.endpoint {
+            host::ask_endpoint(&source, &mut machine, url);
+        }
         let mut findings = check::preflight(&machine, &profile).map_err(|why| anyhow!(why))?;
         if self.require_known {
             let open = findings.iter_mut().filter(|finding| finding.level == Level::Unknown);

@@ -9,6 +9,7 @@ pub mod endpoint;
 pub mod environment;
 pub mod files;
 pub mod git;
+pub mod gpu_helper;
 pub mod host;
 pub mod ledger;
 pub mod lock;

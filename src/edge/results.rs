@@ -11,8 +11,12 @@ use super::files::ENTRIES_MAX;
 
 /// Largest result file that is read.
 pub const RESULT_MAX_BYTES: u64 = 256 << 20;
-/// How much of a streamed file is held at a time, in bytes.
-const HELD_BYTES: usize = 1 << 18;
+/// A file above this size is read line by line where its format has lines.
+const WHOLE_MAX_BYTES: u64 = 4 << 20;
+/// How much of such a file is looked at to tell its format.
+const HEAD_MAX_BYTES: u64 = 256 << 10;
+/// Longest line of such a file.
+const LINE_MAX_BYTES: usize = 4 << 20;
 /// How deep folders are searched.
 const DEPTH_MAX: usize = 16;
 
@@ -49,6 +53,47 @@ pub fn below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// The first complete lines of a large file; none of one that is small enough to be read whole.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn head(path: &Path) -> Result<Option<Vec<u8>>> {
+    let failed = || "cannot be read";
+    let file = File::open(path).with_context(failed)?;
+    if file.metadata().with_context(failed)?.len() <= WHOLE_MAX_BYTES {
+        return Ok(None);
+    }
+    let mut head = Vec::new();
+    file.take(HEAD_MAX_BYTES).read_to_end(&mut head).with_context(failed)?;
+    let end = head.iter().rposition(|byte| *byte == b'\n');
+    head.truncate(end.map_or(0, |end| end + 1));
+    Ok(Some(head))
+}
+
+/// Hands on every line of a file without its end, and gives when the file was last written.
+///
+/// # Errors
+/// When it cannot be read, a line is longer than [`LINE_MAX_BYTES`], or `take` refuses one.
+pub fn each_line(path: &Path, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<Timestamp> {
+    let failed = || "cannot be read";
+    let file = File::open(path).with_context(failed)?;
+    let written = file.metadata().and_then(|found| found.modified()).with_context(failed)?;
+    let mut reader = BufReader::with_capacity(1 << 16, file);
+    let mut line = Vec::new();
+    for number in 1_u64.. {
+        line.clear();
+        let limit = LINE_MAX_BYTES as u64 + 1;
+        if reader.by_ref().take(limit).read_until(b'\n', &mut line).with_context(failed)? == 0 {
+            break;
+        }
+        if line.len() > LINE_MAX_BYTES {
+            bail!("line {number} is longer than {LINE_MAX_BYTES} bytes");
+        }
+        take(line.strip_suffix(b"\n").unwrap_or(&line))?;
+    }
+    Ok(Timestamp::try_from(written).unwrap_or(Timestamp::MAX))
+}
+
 /// The bytes of a result file, and when it was last written.
 ///
 /// # Errors
@@ -63,21 +108,4 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, Timestamp)> {
         bail!("more than {RESULT_MAX_BYTES} bytes, which is the most that is read");
     }
     Ok((bytes, Timestamp::try_from(written).unwrap_or(Timestamp::MAX)))
-}
-
-/// Whether a file is larger than what is read as a whole.
-pub fn is_large(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|found| found.len() > RESULT_MAX_BYTES)
-}
-
-/// A result file as a stream, for formats that are read line by line whatever their size; and when it was last written.
-///
-/// # Errors
-/// When it cannot be opened.
-pub fn stream(path: &Path) -> Result<(impl BufRead + use<>, Timestamp)> {
-    let failed = || "cannot be read";
-    let file = File::open(path).with_context(failed)?;
-    let written = file.metadata().and_then(|found| found.modified()).with_context(failed)?;
-    let written = Timestamp::try_from(written).unwrap_or(Timestamp::MAX);
-    Ok((BufReader::with_capacity(HELD_BYTES, file), written))
 }

@@ -140,19 +140,19 @@ impl Input {
 }
 
 /// Why lines are refused of which the last one is cut.
-pub(super) fn cut_last_line() -> Refused {
+pub fn cut_last_line() -> Refused {
     Refused("the last line ends in the middle: the run that wrote it was killed; --partial reads the lines before it".to_owned())
 }
 
 /// Why results are refused that a crash follows.
-pub(super) fn crashed_after(line: &str) -> Refused {
+fn crashed_after(line: &str) -> Refused {
     Refused(format!(
         "the log goes on after the results and looks like a crash: {line:?}; --partial reads the results before it"
     ))
 }
 
 /// The first line that looks like a crash, short enough to quote.
-pub(super) fn crash_line(text: &str) -> Option<String> {
+fn crash_line(text: &str) -> Option<String> {
     let crash = text.lines().find(|line| CRASH_WORDS.iter().any(|word| line.contains(word)));
     crash.map(|line| plain_line(line.trim(), QUOTE_MAX_CHARS))
 }
@@ -170,7 +170,7 @@ fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Why bytes are no document, whatever the format; none where they may be one.
-pub(super) fn trouble(bytes: &[u8], decoded: &[u8]) -> Option<String> {
+fn trouble(bytes: &[u8], decoded: &[u8]) -> Option<String> {
     let text = decoded.strip_prefix(b"\xef\xbb\xbf").unwrap_or(decoded).trim_ascii();
     let begins = |with: &[u8]| text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
     let why = if bytes.starts_with(b"\x1f\x8b") {

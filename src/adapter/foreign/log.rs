@@ -152,7 +152,7 @@ impl Search {
 }
 
 /// Whether a line that is no JSON was meant to be: it begins with a quoted key.
-pub(super) fn looks_like_a_row(line: &str) -> bool {
+fn looks_like_a_row(line: &str) -> bool {
     let line = line.trim_start();
     line.strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with('"'))
 }

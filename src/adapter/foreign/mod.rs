@@ -4,8 +4,11 @@ pub mod input;
 pub mod json;
 pub mod lines;
 pub mod log;
+pub mod rows;
 pub mod runs;
 pub mod table;
 
 pub use input::Input;
 pub use json::Json;
+pub use lines::Lines;
+pub use rows::Rows;

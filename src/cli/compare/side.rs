@@ -37,9 +37,9 @@ impl Side {
     /// When it holds nothing that is known, or is damaged.
     pub fn read(path: &Path, adapter: Option<&'static Adapter>, partial: bool) -> Result<Self> {
         let name = path.display().to_string();
-        if adapter.is_none() && files::is_regular(path) && !crate::edge::results::is_large(path) {
-            let (bytes, _) = crate::edge::results::read(path)?;
-            if bytes.starts_with(BASELINE.as_bytes()) && bytes.len() <= FILE_MAX_BYTES {
+        let whole = files::read_input(path, FILE_MAX_BYTES as u64).ok().flatten();
+        if let Some(bytes) = whole.filter(|_| adapter.is_none()) {
+            if bytes.starts_with(BASELINE.as_bytes()) {
                 return of_baseline(name, &bytes);
             }
             if let Some(value) = record(&bytes)? {

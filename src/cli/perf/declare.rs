@@ -10,14 +10,14 @@ use serde_json::Value;
 use super::Perf;
 use crate::adapter;
 use crate::cli::parse;
-use crate::edge::device::Gpu;
+use crate::edge::device::{self, Gpu};
 use crate::edge::environment;
 use crate::edge::measure::PROCESS_METRICS;
 use crate::edge::session::Header;
 use crate::judge::crossover;
 use crate::model::gate::declaration::{Reduce, Series};
 use crate::model::gate::{Against, Gate, Rule};
-use crate::model::identity::Facts;
+use crate::model::identity::{Facts, equal_by_default};
 use crate::model::metric::{Better, Metric, Role};
 use crate::model::plan::{Objective, Order, Orientation, Plan};
 use crate::model::record::{Base, Context, digest};
@@ -109,7 +109,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         complete: ["source", "artifacts", "model", "prompt", "config", "policy"]
             .map(str::to_owned)
             .to_vec(),
-        equal: ["model", "prompt", "gpu", "config", "policy"].map(str::to_owned).to_vec(),
+        equal: equal_by_default(&device::arch(&[])),
         measured: BTreeMap::new(),
     };
     let cap = options.fixed_blocks.unwrap_or(options.max_blocks);

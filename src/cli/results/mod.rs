@@ -16,8 +16,9 @@ use crate::adapter::foreign::Input;
 use crate::adapter::{self, Adapter};
 use crate::edge::{files, results};
 use crate::model::number::count;
-use crate::model::record::digest;
+use crate::model::record::{Digest, digest};
 use crate::model::report::{Refused, Report, Reported};
+use crate::model::text::plain_cow;
 
 /// Most files of a folder that are named as left out.
 const LEFT_OUT_MAX: usize = 20;
@@ -107,6 +108,9 @@ impl Reading {
 
     fn file(&self, path: &Path) -> Result<Found, Unread> {
         let unread = |is_result| move |why: Error| Unread { is_result, why };
+        if let Some(streamed) = self.streamed(path).map_err(unread(true))? {
+            return Ok(streamed);
+        }
         let (bytes, written) = results::read(path).map_err(unread(true))?;
         let digest = digest(&bytes);
         let input = Input::of(&bytes).partial(self.partial).max_failed(self.max_failed_pct);
@@ -117,7 +121,36 @@ impl Reading {
             Ok(adapter) => adapter,
             Err(why) => return Err(unread(died(&why))(why.into())),
         };
-        let mut report = (adapter.read)(&input, &[]).map_err(|why| unread(true)(why.into()))?;
+        let report = (adapter.read)(&input, &[]).map_err(|why| unread(true)(why.into()))?;
+        self.found(path, adapter, report, digest, written).map_err(unread(true))
+    }
+
+    /// A large file of a format that has lines, read without keeping it; none where it is small, or of another format.
+    fn streamed(&self, path: &Path) -> Result<Option<Found>> {
+        let Some(head) = results::head(path)? else { return Ok(None) };
+        // UTF-16 has no lines of bytes.
+        if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+            return Ok(None);
+        }
+        let input = Input::of(&head).partial(true);
+        let Some(adapter) = self.adapter.or_else(|| adapter::detect(&input).ok()) else {
+            return Ok(None);
+        };
+        let Some(mut stream) = adapter.stream.map(|stream| stream(self.partial)) else {
+            return Ok(None);
+        };
+        let mut digest = Digest::default();
+        let written = results::each_line(path, |line| {
+            if line.contains(&0) {
+                bail!("holds NUL bytes: it is binary, or damaged");
+            }
+            digest.line(line);
+            Ok(stream.line(&plain_cow(line))?)
+        })?;
+        self.found(path, adapter, stream.report()?, digest.finish(), written).map(Some)
+    }
+
+    fn found(&self, path: &Path, adapter: &'static Adapter, mut report: Report, digest: String, written: Timestamp) -> Result<Found> {
         report.series.iter_mut().for_each(Reported::note_scatter);
         let found = Found {
             file: path.display().to_string(),
@@ -126,7 +159,7 @@ impl Reading {
             digest,
             written,
         };
-        self.check_age(&found).map_err(unread(true))?;
+        self.check_age(&found)?;
         Ok(found)
     }
 

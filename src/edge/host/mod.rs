@@ -4,6 +4,7 @@ mod capture;
 mod cards;
 mod kernel_log;
 mod pci;
+mod programs;
 mod reader;
 mod snapshot;
 mod source;
@@ -14,6 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 pub use capture::text as capture;
+pub use programs::{ask_endpoint, ask_tools};
 pub use reader::machine;
 pub use snapshot::open;
 pub use source::Source;
@@ -27,6 +29,14 @@ const LOOKS: u32 = 10;
 const BETWEEN: Duration = Duration::from_millis(200);
 /// The telemetry table is read again with every fifth look, a second apart.
 const TABLE_EVERY: u32 = 5;
+
+/// Reads the machine, and asks the programs that know more: the GPU helpers, and AMD's own tools. Takes as long as they may.
+pub fn whole(source: &Source) -> Machine {
+    let mut machine = machine(source);
+    programs::ask_helpers(source, &mut machine);
+    ask_tools(source, &mut machine);
+    machine
+}
 
 /// Reads the machine, and watches its GPUs for two seconds where it is this one; a replayed machine is not waited for.
 pub fn observed(source: &Source) -> Machine {

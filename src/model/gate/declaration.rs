@@ -286,7 +286,7 @@ pub struct Require {
     pub checks: Vec<String>,
     /// Identity fields that must be known, or the evidence is exploratory.
     pub complete: Vec<String>,
-    /// Identity fields that must equal the baseline's, or it is stale.
+    /// Identity fields that must equal the baseline's, or it is stale; none: those of [`crate::model::identity::equal_by_default`].
     pub equal: Vec<String>,
     /// Whether a capability guard must have passed.
     pub guard: bool,

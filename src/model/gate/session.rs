@@ -8,11 +8,11 @@ use super::declaration::{Ingest, PlanKeys, Require, Warmup};
 use super::reading::Table;
 use super::words::distinct;
 use super::{paths, value};
+use crate::model::identity::COMPARABLE;
 use crate::model::plan::{MAX_BLOCKS, Objective, OnInconclusive, Order};
 
 const COMPLETE: &[&str] = &["source", "artifacts", "model", "prompt", "gpu", "config", "policy"];
 const COMPLETE_DEFAULT: &[&str] = &["source", "artifacts", "model", "prompt", "config", "policy"];
-const EQUAL: &[&str] = &["model", "prompt", "gpu", "config", "policy"];
 
 /// `[plan]`
 pub(super) fn plan(root: &Table<'_>) -> PlanKeys {
@@ -72,7 +72,7 @@ pub(super) fn require(root: &Table<'_>) -> Require {
             },
         ),
         complete: fields("complete", COMPLETE, COMPLETE_DEFAULT),
-        equal: fields("equal", EQUAL, EQUAL),
+        equal: fields("equal", COMPARABLE, &[]),
         guard: table.read("guard", value::switch).unwrap_or(false),
     }
 }

@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::{Map, Value};
+
 use super::card::{Card, Node, Process};
 use super::seen::Seen;
+use super::smi::Smi;
 
 /// The machine.
 #[derive(Debug, Clone)]
@@ -40,6 +43,19 @@ pub struct Machine {
     pub container: Option<String>,
     /// Variables that GPU runtimes read and that are set.
     pub env: BTreeMap<String, String>,
+    /// What programs say beside the files.
+    pub programs: Programs,
+}
+
+/// What programs say of the machine; nothing where nobody asked them.
+#[derive(Debug, Clone, Default)]
+pub struct Programs {
+    /// What each GPU helper says of its runtime and devices, or why it says nothing.
+    pub helpers: BTreeMap<String, Result<Map<String, Value>, String>>,
+    /// What one of AMD's own tools says.
+    pub smi: Option<Smi>,
+    /// The status that a served endpoint answered with, or why there is no answer.
+    pub endpoint: Option<Result<u16, String>>,
 }
 
 /// The kernel and what it was told.

@@ -158,8 +158,8 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key(
         "require.equal",
-        Value("[\"model\", \"prompt\", \"gpu\", \"config\", \"policy\"]"),
-        "a list of model, prompt, gpu, config, policy",
+        Means("[\"model\", \"prompt\", \"gpu\", \"config\", \"policy\"], and \"machine.cpu\" where there is no GPU"),
+        "a list of model, prompt, gpu, config, policy, or fields of gpu and machine, such as gpu.driver",
         "Identity fields that must equal the baseline's, or the baseline is stale.",
     ),
     key(
