@@ -148,6 +148,17 @@ pub const ALL: &[Check] = &[
     i_virt::I_VIRT,
 ];
 
+/// The checks that cost little enough for every gap between two processes.
+pub const CHEAP: &[&str] = &[
+    p_kfdproc::P_KFDPROC.id,
+    c_perflevel::C_PERFLEVEL.id,
+    c_sclkmax::C_SCLKMAX.id,
+    c_pcap::C_PCAP.id,
+    c_runpm::C_RUNPM.id,
+    g_cpart::G_CPART.id,
+    g_mpart::G_MPART.id,
+];
+
 /// Runs every check that a profile does not switch off.
 ///
 /// # Errors

@@ -58,11 +58,19 @@ pub fn read(text: &str, file: &str) -> Result<Declaration, Vec<Fault>> {
     let rules: Vec<&str> = judge::rule::ALL.iter().map(|kind| kind.name).collect();
     let adapters: Vec<&str> = adapter::ALL.iter().map(|adapter| adapter.name).collect();
     let checks: Vec<&str> = check::ALL.iter().map(|check| check.id).collect();
+    let flags: Vec<&str> = judge::flag::ALL
+        .iter()
+        .filter(|flag| flag.can_void())
+        .map(|flag| flag.name)
+        .collect();
+    let limits: Vec<&str> = judge::flag::limits().map(|limit| limit.name).collect();
     let known = Known {
         rules: &rules,
         adapters: &adapters,
         checks: Some(&checks),
         helpers: &gpu_helper::ALL,
+        flags: &flags,
+        limits: &limits,
     };
     parse(text, file, &known)
 }

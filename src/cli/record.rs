@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 
-use super::{answer, canvas, say};
+use super::canvas;
 use crate::edge::{clock, files, git, ledger};
 use crate::exit;
 use crate::judge::{Case, judge};
@@ -136,27 +136,30 @@ impl Places {
     }
 }
 
-/// Shows records in a format, and writes them to `out` where one is named.
+/// Writes records to `out`, a line each, where one is named.
 ///
 /// # Errors
-/// When one cannot be written or shown.
-pub fn show(records: &[Record], format: &str, out: Option<&Path>) -> Result<()> {
-    let rendered = render::find(format).map_err(|why| anyhow!(why))?;
-    if let Some(out) = out {
-        let lines = records.iter().map(|record| record.line().map(|line| line + "\n"));
-        let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
-        files::write(out, lines.concat().as_bytes()).context("--out")?;
-    }
-    let shown = records.iter().map(|record| (rendered.render)(record, canvas()));
-    let shown: Vec<String> = shown.collect::<Result<_, _>>()?;
-    answer(&shown.join(if format == "json" { "" } else { "\n" }))
+/// When they cannot be written.
+pub fn write(records: &[Record], out: Option<&Path>) -> Result<()> {
+    let Some(out) = out else { return Ok(()) };
+    let lines = records.iter().map(|record| record.line().map(|line| line + "\n"));
+    let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
+    files::write(out, lines.concat().as_bytes()).context("--out")
 }
 
-/// The exit code of records, of which `errors` kept some from being made; each is told.
+/// Records in a format.
+///
+/// # Errors
+/// When there is no such format, or one cannot be shown.
+pub fn shown(records: &[Record], format: &str) -> Result<String> {
+    let rendered = render::find(format).map_err(|why| anyhow!(why))?;
+    let shown = records.iter().map(|record| (rendered.render)(record, canvas()));
+    let shown: Vec<String> = shown.collect::<Result<_, _>>()?;
+    Ok(shown.join(if format == "json" { "" } else { "\n" }))
+}
+
+/// The exit code of records, of which `errors` kept some from being made.
 pub fn exit_code(records: &[Record], errors: &[anyhow::Error]) -> u8 {
-    for error in errors {
-        say(&format!("gate: error: {error:#}"));
-    }
     let summary = Summary::of(records);
     match (errors.is_empty(), records.is_empty()) {
         (true, _) => exit::of_summary(summary).code,

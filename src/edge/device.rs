@@ -28,11 +28,11 @@ pub fn list(root: &Path) -> Vec<Gpu> {
     .collect()
 }
 
-/// The architecture that a baseline is named after: of the first of these GPUs, else of the machine's first, else the processor's.
-pub fn arch(chosen: &[Gpu]) -> String {
+/// The architecture that a baseline is named after: of the first of these GPUs, else of the machine's first below `root`, else the processor's.
+pub fn arch(chosen: &[Gpu], root: &Path) -> String {
     let of = |gpus: &[Gpu]| gpus.first().map(|gpu| gpu.arch.clone());
     of(chosen)
-        .or_else(|| of(&list(Path::new("/"))))
+        .or_else(|| of(&list(root)))
         .unwrap_or_else(|| format!("cpu-{}", std::env::consts::ARCH))
 }
 

@@ -64,7 +64,7 @@ pub fn arrange(results: &[(Arm, &Found)], wanted: &[Series]) -> Arranged {
         evidence: Evidence {
             source: INGEST.to_owned(),
             samples: samples.collect(),
-            ended: None,
+            ..Evidence::default()
         },
         blocks,
         apart,

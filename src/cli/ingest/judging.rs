@@ -13,7 +13,7 @@ use crate::adapter;
 use crate::cli::gates::{GATE_MAX_BYTES, read};
 use crate::cli::record::{self, Parts, Places};
 use crate::cli::results::{self, Found, Reading, keys};
-use crate::cli::say;
+use crate::cli::{answer, say};
 use crate::edge::{clock, files, ledger};
 use crate::judge::rule::needs_base;
 use crate::model::gate::declaration::{Declaration, Ingest as Keys, Series, Source};
@@ -66,7 +66,8 @@ impl Ingest {
         }
         let record = ledger::append(&places.ledger, parts.judged(None, BTreeMap::new())?)?;
         let records = [record];
-        record::show(&records, &self.format, self.out.as_deref())?;
+        record::write(&records, self.out.as_deref())?;
+        answer(&record::shown(&records, &self.format)?)?;
         Ok(record::exit_code(&records, &[]))
     }
 
@@ -163,6 +164,8 @@ impl Ingest {
             rank_share: 0.25,
             min_run_cv: 0.0005,
             warmup_runs: 0,
+            warmup: None,
+            telemetry: None,
             max_void_blocks: 0,
             max_attempts: 0,
             max_failed_pct: keys.max_failed_pct,

@@ -179,7 +179,7 @@ impl Runner<'_> {
     }
 
     fn arch(&self) -> String {
-        device::arch(&self.devices)
+        device::arch(&self.devices, self.options.root())
     }
 
     /// Why nothing is measured, where the change touches nothing that the gate names in `[when]`.
@@ -286,6 +286,7 @@ pub fn plan(declared: &Declared, run: &Run, single: bool) -> Plan {
         rank_share: 0.25,
         min_run_cv: 0.0005,
         warmup_runs: keys.warmup_runs,
+        warmup: keys.warmup.clone(),
         max_void_blocks: keys.max_void_blocks,
         max_attempts: keys.max_attempts,
         max_failed_pct: run.max_failed_pct,
@@ -298,6 +299,7 @@ pub fn plan(declared: &Declared, run: &Run, single: bool) -> Plan {
             b: run.command.clone(),
         },
         cwd: "{tree}".to_owned(),
+        telemetry: None,
         digest: String::new(),
     };
     cap_at(&mut plan, cap);

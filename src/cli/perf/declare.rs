@@ -109,7 +109,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         complete: ["source", "artifacts", "model", "prompt", "config", "policy"]
             .map(str::to_owned)
             .to_vec(),
-        equal: equal_by_default(&device::arch(&[])),
+        equal: equal_by_default(&device::arch(&[], options.root())),
         measured: BTreeMap::new(),
     };
     let cap = options.fixed_blocks.unwrap_or(options.max_blocks);
@@ -127,6 +127,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         rank_share: 0.25,
         min_run_cv: 0.0005,
         warmup_runs: options.warmup_runs,
+        warmup: None,
         max_void_blocks: 2,
         max_attempts: 0,
         max_failed_pct: 0.0,
@@ -136,6 +137,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         extract: options.extract.clone(),
         commands,
         cwd: cwd.to_string_lossy().into_owned(),
+        telemetry: super::watching::of_option(options.telemetry, options.root()),
         digest: String::new(),
     };
     cap_at(&mut plan, cap);
@@ -284,6 +286,11 @@ fn command(options: &Perf, a: &str, b: &str) -> String {
     for (option, value, _) in unusual.into_iter().filter(|(.., unusual)| *unusual) {
         add(option, value);
     }
+    match options.telemetry.0 {
+        None => add("--telemetry", "off".to_owned()),
+        Some(every) if every.as_millis() != 100 => add("--telemetry", seconds(every)),
+        Some(_) => {}
+    }
     for (name, value) in &options.env {
         add("--env", format!("{name}={value}"));
     }
@@ -342,6 +349,7 @@ pub fn same(header: &Header, declared: &Declared) -> Result<(), String> {
         ("--on-inconclusive", old.on_inconclusive != new.on_inconclusive),
         ("--extract", old.extract != new.extract),
         ("--cwd", old.cwd != new.cwd),
+        ("--telemetry", old.telemetry != new.telemetry),
         ("--env", fact("env") != env_facts(&declared.env)),
         ("--pass-env", fact("pass_env") != Value::from(declared.pass_env.clone())),
         ("an option", old != new || header.gate.rules != declared.gate.rules),

@@ -11,12 +11,14 @@ mod making;
 pub mod pair;
 mod session;
 pub mod waivers;
+mod warmup;
+mod watching;
 mod workspace;
 
 pub use declare::shell_line;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -25,7 +27,7 @@ use clap::{Args, ValueEnum};
 use session::Device;
 
 use super::record::{self, Places};
-use super::{of_signal, parse, say};
+use super::{answer, of_signal, parse, say, step};
 use crate::edge::session::{Header, Session};
 use crate::edge::{device, files, ledger};
 use crate::model::metric::{Metric, Tolerance};
@@ -113,6 +115,12 @@ pub struct Perf {
     /// The folder in which both commands run
     #[arg(long, value_name = "DIR", requires = "a")]
     cwd: Option<PathBuf>,
+    /// How often GPUs are read while a process runs, from 10ms to 10s; off where they do not matter
+    #[arg(long, value_name = "TIME|off", default_value = "100ms", value_parser = parse::every, requires = "a")]
+    telemetry: parse::Every,
+    /// A folder with the files of a machine, instead of this one: for proofs about the gate itself; the record says so.
+    #[arg(long, value_name = "DIR", hide = true)]
+    host: Option<PathBuf>,
     /// How long to wait for the device's lock
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse::duration_or_zero, allow_hyphen_values = true)]
     lock_timeout: Duration,
@@ -125,6 +133,9 @@ pub struct Perf {
     /// The ledger to append the record to [default: .gate/ledger.jsonl]
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
+    /// Tell the job around it: summary, outputs, annotations [default: where GITHUB_ACTIONS is true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    github: Option<bool>,
     /// Go on with a session that was killed
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
@@ -178,14 +189,31 @@ impl Perf {
         let declared = self.declared(&self.folder()?)?;
         let places = self.places()?;
         let gates::Finished { records, errors, signal } = self.records(&places, declared)?;
-        record::show(&records, &self.format, self.out.as_deref())?;
+        record::write(&records, self.out.as_deref())?;
+        let shown = record::shown(&records, &self.format)?;
         let code = record::exit_code(&records, &errors);
+        let exit_code = signal.map_or(code, of_signal);
+        if step::is_wanted(self.github) {
+            step::tell(&step::Told {
+                records: &records,
+                errors: &errors,
+                shown: &shown,
+                format: &self.format,
+                out: self.out.as_deref(),
+                exit_code,
+            })?;
+        } else {
+            answer(&shown)?;
+        }
+        for error in &errors {
+            say(&format!("gate: error: {error:#}"));
+        }
         // Not told where the session ends: one in a folder of its own, as a self-test has, cannot go on.
         let cancelled = records.last().filter(|record| record.cancelled.is_some());
         if let Some(id) = cancelled.and_then(|record| record.labels.get("session")) {
             say(&format!("cancelled; `gate perf --resume {id}` goes on with it"));
         }
-        Ok(signal.map_or(code, of_signal))
+        Ok(exit_code)
     }
 
     /// The records of two commands, of a resumed session, or of the declared gates.
@@ -226,14 +254,19 @@ impl Perf {
         ledger::check(&ledger)?;
         let interrupts = session::listen()?;
         let command = session.header.context.command.clone();
-        Device::lock(&interrupts, &device::locks(&[]), self.lock_timeout, &command)?.run(session, arms, &ledger)
+        let device = Device::lock(&interrupts, &device::locks(&[]), self.lock_timeout, &command)?;
+        let watched = watching::Watched::of_commands(self, session.header.plan.telemetry.as_ref())?;
+        if let Some(why) = watched.unfit {
+            bail!("{why}");
+        }
+        device.run(session, arms, watched.watcher, &ledger)
     }
 
     /// Measures in a folder of its own instead of the project's, and shows nothing: for proofs about the gate itself.
     ///
     /// # Errors
     /// As [`Perf::run`].
-    pub fn run_in(&self, folder: &std::path::Path) -> Result<Finished> {
+    pub fn run_in(&self, folder: &Path) -> Result<Finished> {
         let declared = self.declared(folder)?;
         let places = Places::below(files::state_folder(folder)?);
         self.measured(&places, declared)
@@ -242,6 +275,11 @@ impl Perf {
     /// From which age on a session of the baseline is called old, in days.
     const fn stale_after_days(&self) -> u32 {
         self.stale_after
+    }
+
+    /// Where the machine's files are.
+    fn root(&self) -> &Path {
+        self.host.as_deref().unwrap_or(Path::new("/"))
     }
 
     fn folder(&self) -> Result<PathBuf> {
@@ -259,11 +297,14 @@ impl Perf {
 
     /// Where this run keeps what it leaves behind.
     fn places(&self) -> Result<Places> {
+        if !files::is_folder(self.root()) {
+            bail!("--host: {} is not a folder", self.root().display());
+        }
         Places::checked(self.ledger.as_deref(), self.out.as_deref())
     }
 
     /// What the options declare; nothing where only a session to resume is named.
-    fn declared(&self, cwd: &std::path::Path) -> Result<Option<declare::Declared>> {
+    fn declared(&self, cwd: &Path) -> Result<Option<declare::Declared>> {
         match (&self.a, &self.b) {
             (Some(a), Some(b)) => declare::declared(self, a, b, cwd).map(Some),
             // clap asks for both or neither.
@@ -276,7 +317,13 @@ impl Perf {
         let arms = arms::Arms::find(&declared, &places.digests)?;
         let interrupts = session::listen()?;
         let device = Device::lock(&interrupts, &device::locks(&[]), self.lock_timeout, &declared.context.command)?;
-        let header = identity::header(declared, &arms, places.ledger.clone(), self.labels());
+        let watched = watching::Watched::of_commands(self, declared.plan.telemetry.as_ref())?;
+        if let Some(why) = watched.unfit {
+            let identity = identity::identity(&declared, &arms, self.root());
+            return watching::unfit(self, declared, (identity, watched.host), &why, &places.ledger);
+        }
+        let mut header = identity::header(declared, &arms, places.ledger.clone(), self.labels(), self.root());
+        header.host = watched.host;
         let same = |other: &Header| other.plan == header.plan && other.gate == header.gate && other.identity.arms == header.identity.arms;
         let unfinished = crate::edge::session::unfinished(&places.sessions, same);
         let session = Session::create(&places.sessions, header)?;
@@ -288,7 +335,7 @@ impl Perf {
         for line in announce::plan_lines(&session.header) {
             say(&line);
         }
-        device.run(session, arms, &places.ledger)
+        device.run(session, arms, watched.watcher, &places.ledger)
     }
 
     /// Opens a session to go on with it; what the options declare besides must be what it was started with.

@@ -1,13 +1,13 @@
 //! The machine: its kernel, processors, memory, driver, GPUs, and who uses them, from the files of one root folder or of a snapshot.
 
 mod capture;
-mod cards;
-mod kernel_log;
+pub(super) mod cards;
+pub(super) mod kernel_log;
 mod pci;
 mod programs;
 mod reader;
 mod snapshot;
-mod source;
+pub(super) mod source;
 pub(super) mod topology;
 mod variables;
 
@@ -48,6 +48,18 @@ pub fn observed(source: &Source) -> Machine {
         }
     }
     machine
+}
+
+/// Whether the machine whose files stand under `root` has a GPU, for the compute driver or for the GPU driver.
+pub fn has_devices(root: &Path) -> bool {
+    let source = Source::folder(root);
+    topology::nodes(&source).is_ok_and(|nodes| !nodes.is_empty()) || cards::are_there(&source)
+}
+
+/// Reads again what may change between two processes: what somebody may set on the devices, and who holds them.
+pub fn again(source: &Source, machine: &mut Machine) {
+    cards::settings_again(source, &mut machine.cards);
+    machine.processes = topology::processes(source);
 }
 
 /// The facts of a record's identity about the machine whose files stand under `root`; `/` is this one.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{Against, Rule};
 use crate::model::metric::{Better, Metric, Role, Tolerance};
+pub use crate::model::plan::Warmup;
 use crate::model::plan::{Objective, OnInconclusive, Order};
 use crate::model::unit::Unit;
 
@@ -36,6 +37,8 @@ pub struct Declaration {
     pub ingest: Option<Ingest>,
     /// Order, looks, limits.
     pub plan: PlanKeys,
+    /// What is watched of the machine while a process runs.
+    pub telemetry: TelemetryKeys,
     /// Inputs; a single nameless one where the file declares none.
     pub fixtures: Vec<Fixture>,
     /// What is measured; `wall_s` where a file of source `run` declares none, and empty where `source` is `ingest`.
@@ -216,13 +219,19 @@ pub struct PlanKeys {
     pub pre_push: bool,
 }
 
-/// A helper that brings the clocks up.
+/// What is watched of the machine while a process runs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Warmup {
-    /// Its program: `gate-ocl` or `gate-hip`.
-    pub helper: String,
-    /// For how long.
-    pub seconds: u32,
+pub struct TelemetryKeys {
+    /// The section stands in the file: then a machine without a device is watched as far as it goes.
+    pub declared: bool,
+    /// The time between two readings; none where nothing is watched.
+    pub every: Option<Duration>,
+    /// Flags that void a block; none where the file does not say.
+    pub void: Option<Vec<String>>,
+    /// The command keeps the device busy.
+    pub gpu_bound: bool,
+    /// Limits that are not the usual ones.
+    pub limits: BTreeMap<String, f64>,
 }
 
 /// One input that a measurement runs on.

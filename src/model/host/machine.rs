@@ -8,6 +8,18 @@ use super::card::{Card, Node, Process};
 use super::seen::Seen;
 use super::smi::Smi;
 
+/// Parts of the kernel's messages that tell of a reset, a hang or an uncorrectable error of a device.
+pub const RESET_MESSAGES: [&str; 4] = [
+    "GPU reset begin",
+    "fence wait loop timeout",
+    "uncorrectable hardware errors",
+    "no-retry page fault",
+];
+/// The part of the kernel's message that tells of more queues than a device has.
+pub const OVERSUBSCRIBED_MESSAGE: &str = "Runlist is getting oversubscribed";
+/// The part of the kernel's message that tells of clocks held down.
+pub const THROTTLED_MESSAGE: &str = "GPU is throttled";
+
 /// The machine.
 #[derive(Debug, Clone)]
 pub struct Machine {

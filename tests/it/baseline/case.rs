@@ -193,7 +193,7 @@ impl Maker {
             assert!(record.evidence.samples.len() < 100_000, "the session does not end");
         }
         record.plan.digest = plan_digest(&serde_json::to_value(&record).unwrap());
-        record.sealed(None).unwrap()
+        record.sealed(None).unwrap().0
     }
 
     fn empty(&self) -> Record {
@@ -238,6 +238,7 @@ impl Maker {
         };
         let evidence = Evidence {
             source: "run".to_owned(),
+            warmups: Vec::new(),
             samples: Vec::new(),
             ended: None,
         };
@@ -293,6 +294,7 @@ fn plan(blocks: u32, cells: Vec<Cell>) -> Plan {
         rank_share: 0.25,
         min_run_cv: 0.0005,
         warmup_runs: 0,
+        warmup: None,
         max_void_blocks: 2,
         max_attempts: 0,
         max_failed_pct: 0.0,
@@ -302,6 +304,7 @@ fn plan(blocks: u32, cells: Vec<Cell>) -> Plan {
         extract: "key-value".to_owned(),
         commands: PerArm::default(),
         cwd: "/opt".to_owned(),
+        telemetry: None,
         digest: String::new(),
     }
 }

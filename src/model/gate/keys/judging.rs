@@ -146,7 +146,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key(
         "require.checks",
-        Value("[]"),
+        Means("none without a GPU, else those that the profile of its architecture requires"),
         "a list of check ids, such as \"Q-BUSY\"",
         "Preflight checks that must pass before anything is measured.",
     ),
