@@ -187,6 +187,7 @@ fn session() -> (Gate, Plan, Evidence) {
         warmup: None,
         max_void_blocks: 2,
         max_attempts: 0,
+        max_failed_pct: 0.0,
         timeout_s: 60.0,
         max_session_s: 600.0,
         on_inconclusive: OnInconclusive::Fail,

@@ -67,7 +67,12 @@ pub struct Adapter {
 impl Adapter {
     /// The figures of one process: every wanted series gets exactly one, under its metric's name.
     pub fn reading(&self, output: &[u8], wanted: &[Series]) -> Reading {
-        match (self.read)(&Input::of(output), wanted) {
+        self.reading_of(&Input::of(output), wanted)
+    }
+
+    /// The same of an output that is read with leave: see [`Input::partial`] and [`Input::max_failed`].
+    pub fn reading_of(&self, input: &Input, wanted: &[Series]) -> Reading {
+        match (self.read)(input, wanted) {
             Ok(report) => report.reading(wanted),
             Err(Refused(why)) => {
                 let mut reading = Reading::default();

@@ -5,8 +5,8 @@ mod bisect;
 mod clean;
 mod columns;
 mod comment;
+mod compare;
 mod completions;
-mod evidence;
 mod explain;
 mod gates;
 mod hook;
@@ -20,7 +20,9 @@ mod parse;
 mod perf;
 mod preflight;
 mod progress;
+mod record;
 mod records;
+mod results;
 mod schema;
 mod selftest;
 mod status;
@@ -63,6 +65,7 @@ enum Command {
     Hook(hook::HookCommand),
     Host(host::Host),
     Ingest(ingest::Ingest),
+    Compare(compare::Compare),
     Comment(comment::Comment),
     Status(status::Status),
     Init(init::Init),
@@ -93,6 +96,7 @@ pub fn main() -> u8 {
         Command::Hook(hook) => hook.run(),
         Command::Host(host) => host.run(),
         Command::Ingest(ingest) => ingest.run(),
+        Command::Compare(compare) => compare.run(),
         Command::Comment(comment) => comment.run(),
         Command::Status(status) => status.run(),
         Command::Init(init) => init.run(),

@@ -132,7 +132,7 @@ fn refuse(record: &Record) -> Result<(), String> {
 }
 
 fn course<'a>(record: &'a Record, cell: &'a Cell) -> Result<Course<'a>, String> {
-    let course = Course::read(&record.plan, &record.gate, cell, &record.evidence.samples);
+    let course = Course::read(&record.plan, &record.gate, cell, &record.evidence);
     let name = plain_line(&cell.fixture, 100);
     if course.trouble.is_some() {
         return Err(format!("the session of fixture {name:?} ran into trouble"));

@@ -220,7 +220,7 @@ pub(super) fn session(record: &Record, metric: &Metric, cell: &Cell, scale: Scal
     if record.cancelled.is_some() || record.evidence.ended.is_some() {
         return Err("it did not come to its end".to_owned());
     }
-    let course = Course::read(&record.plan, &record.gate, cell, &record.evidence.samples);
+    let course = Course::read(&record.plan, &record.gate, cell, &record.evidence);
     if course.trouble.is_some() || course.blocks.len() < record.plan.blocks.len() {
         let (have, planned) = (course.blocks.len(), record.plan.blocks.len());
         return Err(format!("{have} of {} are complete", count(planned as u64, "block")));

@@ -6,6 +6,7 @@
 use std::mem::{Discriminant, discriminant};
 
 use super::rule;
+use crate::model::evidence::Evidence;
 use crate::model::figure::State;
 use crate::model::gate::{Gate, Rule};
 use crate::model::metric::{Metric, Role, Scale};
@@ -89,7 +90,8 @@ pub fn failure(sample: &Sample, gate: &Gate) -> Option<String> {
         .find_map(|metric| unusable(sample, metric, gate))
 }
 
-fn unusable(sample: &Sample, metric: &Metric, gate: &Gate) -> Option<String> {
+/// Why a metric of a sample is no usable number, if there is a figure or a failure that says so.
+pub fn unusable(sample: &Sample, metric: &Metric, gate: &Gate) -> Option<String> {
     if let Some(missing) = sample.missing(&metric.name) {
         return (missing.state == State::Failed).then(|| format!("{}: {}", metric.name, missing.why));
     }
@@ -116,12 +118,60 @@ pub fn covers(pattern: &str, name: &str) -> bool {
 
 impl<'a> Course<'a> {
     /// Reads one cell's state off the session's samples: each must stand where the plan puts the next one.
-    pub fn read(plan: &Plan, gate: &Gate, cell: &'a Cell, samples: &'a [Sample]) -> Self {
+    pub fn read(plan: &Plan, gate: &Gate, cell: &'a Cell, evidence: &'a Evidence) -> Self {
+        let samples = &evidence.samples;
+        if evidence.is_ingested() {
+            let own = samples.iter().filter(|sample| sample.cell == *cell).collect();
+            return Self::of_results(plan, gate, cell, own);
+        }
         let mut walk = Walk::default();
         for (index, sample) in samples.iter().enumerate().filter(|(_, sample)| sample.cell == *cell) {
             walk.follow(plan, gate, index, sample);
         }
         walk.course(plan, cell, samples)
+    }
+}
+
+impl<'a> Course<'a> {
+    /// Reads results that another tool measured: they are what they are, each at its place, and none is tried again.
+    fn of_results(plan: &Plan, gate: &Gate, cell: &'a Cell, samples: Vec<&'a Sample>) -> Self {
+        let mut rest = samples.as_slice();
+        let (mut blocks, mut trouble) = (Vec::new(), None);
+        for (block, &orientation) in (0_u32..).zip(&plan.blocks) {
+            let due = (0_u32..).zip(orientation.arms()).map(|(position, &arm)| Place {
+                block,
+                position,
+                attempt: 0,
+                arm,
+                warmup: false,
+            });
+            let arms = orientation.arms().len();
+            let Some((rows, after)) = rest
+                .split_at_checked(arms)
+                .filter(|(rows, _)| rows.iter().map(|row| Place::of(row)).eq(due))
+            else {
+                trouble = Some(Trouble::OffPlan {
+                    seq: rest.first().map_or(0, |sample| sample.seq),
+                });
+                break;
+            };
+            rest = after;
+            blocks.push(Block {
+                orientation,
+                samples: rows.to_vec(),
+                end: samples.len() - rest.len(),
+            });
+        }
+        let beyond = rest.first().map(|sample| Trouble::OffPlan { seq: sample.seq });
+        Self {
+            cell,
+            blocks,
+            // What stands in the way of results is looked for when they are judged.
+            barriers: vec![None; gate.metrics.len()],
+            trouble: trouble.or(beyond),
+            next: None,
+            samples,
+        }
     }
 }
 

@@ -74,6 +74,12 @@ fn exploratory(case: &Case<'_>, verdicts: &[Ruling]) -> Vec<String> {
     if case.host.replayed {
         facts.push("the host was replayed from a snapshot".to_owned());
     }
+    if case.evidence.is_ingested() {
+        facts.push("another tool measured, and nothing shows that the rule was declared before".to_owned());
+    }
+    if case.plan.is_apart() {
+        facts.push("the runs of the arms are not paired".to_owned());
+    }
     if matches!(case.evidence.ended, Some(Ended::Unfit { .. })) {
         facts.push("nothing was measured: the machine is unfit".to_owned());
     }

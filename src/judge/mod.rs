@@ -42,7 +42,7 @@ use crate::model::evidence::{Ended, Evidence};
 use crate::model::gate::{Gate, Rule};
 use crate::model::host::Host;
 use crate::model::identity::{ArmIdentity, Identity};
-use crate::model::judgement::{Disposition, ENGINE, Judgement, Outcome, Ruling, Step};
+use crate::model::judgement::{Disposition, ENGINE, Judgement, Outcome, Ruling, Step, Verdict};
 use crate::model::metric::{Metric, Role};
 use crate::model::number::{chance, count};
 use crate::model::plan::{Objective, Plan};
@@ -115,7 +115,7 @@ pub fn judge(case: &Case<'_>) -> Judgement {
 
 fn courses<'a>(case: &Case<'a>) -> Vec<Course<'a>> {
     let Case { gate, plan, evidence, .. } = case;
-    let read = |cell| Course::read(plan, gate, cell, &evidence.samples);
+    let read = |cell| Course::read(plan, gate, cell, evidence);
     plan.cells.iter().map(read).collect()
 }
 
@@ -148,6 +148,9 @@ fn buckets<'a>(
             command: &case.context.command,
             identical: case.context.identical,
             band,
+            gate: case.gate,
+            ingested: case.evidence.is_ingested(),
+            differs: differs_against_the_rule(case),
             waiver,
         }
     };
@@ -155,6 +158,12 @@ fn buckets<'a>(
     asked
         .filter_map(|(rule, metric, cell)| Some((rule, metric, courses.get(cell)?)))
         .map(bucket)
+}
+
+/// How the arms of another tool's results were configured differently, where the gate declares that such a pair is not comparable.
+fn differs_against_the_rule<'a>(case: &Case<'a>) -> Option<&'a str> {
+    let strict = case.identity.policy.get("strict_config") == Some(&Value::Bool(true));
+    case.identity.config.get("differs").and_then(Value::as_str).filter(|_| strict)
 }
 
 /// The change touches nothing that the gate guards: it passes, and nothing was measured.
@@ -237,6 +246,11 @@ pub fn looks(gate: &Gate, plan: &Plan) -> Result<Design, String> {
 /// broke off is an error whatever it had.
 fn outcome(case: &Case<'_>, verdicts: &[Ruling]) -> Outcome {
     let required = verdicts.iter().filter(|ruling| ruling.required).map(|ruling| ruling.outcome).max();
+    let is_new = |ruling: &Ruling| ruling.verdict == Verdict::New;
+    if case.evidence.is_ingested() && verdicts.iter().filter(|ruling| ruling.required).all(is_new) {
+        // Nothing stands on both sides: nothing was compared.
+        return Outcome::Inconclusive;
+    }
     let advised = case.context.new_gate && !verdicts.is_empty();
     let asked = required.unwrap_or(if advised { Outcome::Pass } else { Outcome::Inconclusive });
     match case.evidence.ended {

@@ -41,6 +41,9 @@ pub enum Ended {
     },
 }
 
+/// The source of results that another tool measured.
+pub const INGEST: &str = "ingest";
+
 /// What came of bringing the clocks up before the first process; no part of any figure.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUp {
@@ -66,7 +69,7 @@ pub struct WarmUp {
 /// Samples and where they came from.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// `run` where `gate` measured.
+    /// `run` where `gate` measured, `ingest` where another tool did.
     pub source: String,
     /// How the clocks were brought up, once a run of the session, where a helper is declared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -76,4 +79,11 @@ pub struct Evidence {
     /// Set where the session ended before its plan did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ended>,
+}
+
+impl Evidence {
+    /// Whether another tool measured: its runs follow no plan of ours, and none of them is tried again.
+    pub fn is_ingested(&self) -> bool {
+        self.source == INGEST
+    }
 }

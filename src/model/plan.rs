@@ -49,8 +49,10 @@ pub enum Orientation {
     Abba,
     /// Candidate outside, base inside.
     Baab,
-    /// A single run of the candidate, where there is no base arm.
+    /// A single run of the candidate: there is no base arm, or nothing shows that the arms took turns.
     B,
+    /// A single run of the base, where nothing shows that the arms took turns.
+    A,
 }
 
 impl Orientation {
@@ -60,6 +62,7 @@ impl Orientation {
             Self::Abba => &[Arm::A, Arm::B, Arm::B, Arm::A],
             Self::Baab => &[Arm::B, Arm::A, Arm::A, Arm::B],
             Self::B => &[Arm::B],
+            Self::A => &[Arm::A],
         }
     }
 }
@@ -120,6 +123,9 @@ pub struct Plan {
     /// How often the same comparison may be tried before the answer is inconclusive; 0 for no limit.
     #[serde(default)]
     pub max_attempts: u32,
+    /// Failed requests that a tool may report without failing its run, in percent.
+    #[serde(default, skip_serializing_if = "is_none_allowed")]
+    pub max_failed_pct: f64,
     /// Time limit of one process, in seconds.
     pub timeout_s: f64,
     /// Length limit of the session, in seconds.
@@ -139,12 +145,24 @@ pub struct Plan {
     pub digest: String,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_none_allowed(pct: &f64) -> bool {
+    *pct == 0.0
+}
+
 impl Plan {
     /// The arms that run: both, or the candidate alone.
     pub fn sides(&self) -> &'static [Arm] {
-        match self.blocks.first() {
-            Some(Orientation::B) => &[Arm::B],
-            Some(Orientation::Abba | Orientation::Baab) | None => &Arm::BOTH,
+        let alone = |block: &Orientation| *block == Orientation::B;
+        if !self.blocks.is_empty() && self.blocks.iter().all(alone) {
+            &[Arm::B]
+        } else {
+            &Arm::BOTH
         }
+    }
+
+    /// Whether there are runs of both arms, but nothing shows that they took turns: the candidate's first, then the base's.
+    pub fn is_apart(&self) -> bool {
+        self.blocks.contains(&Orientation::A)
     }
 }

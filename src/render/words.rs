@@ -127,13 +127,14 @@ pub fn provenance(record: &Record) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// How many processes ran, and how.
+/// How many processes ran, and how or by whom.
 pub fn measured(record: &Record) -> String {
     let samples = &record.evidence.samples;
     let warmups = samples.iter().filter(|sample| sample.warmup).count();
     let failed = samples.iter().filter(|sample| sample.failed.is_some()).count();
     let void = samples.iter().filter(|sample| sample.void.is_some()).count();
     let mut text = match samples.len() {
+        _ if record.evidence.is_ingested() => format!("{} by another tool", number::count(samples.len() as u64, "process")),
         1 => "1 fresh process".to_owned(),
         many => format!("{many} fresh processes"),
     };

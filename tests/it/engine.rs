@@ -116,7 +116,8 @@ fn other(orientation: Orientation) -> Orientation {
     match orientation {
         Orientation::Abba => Orientation::Baab,
         Orientation::Baab => Orientation::Abba,
-        Orientation::B => Orientation::B,
+        Orientation::B => Orientation::A,
+        Orientation::A => Orientation::B,
     }
 }
 

@@ -254,6 +254,7 @@ fn plan() -> Plan {
         warmup: None,
         max_void_blocks: 2,
         max_attempts: 0,
+        max_failed_pct: 0.0,
         timeout_s: 600.0,
         max_session_s: 2700.0,
         on_inconclusive: OnInconclusive::Fail,

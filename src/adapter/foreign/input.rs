@@ -32,6 +32,8 @@ pub struct Input {
     trouble: Option<String>,
     /// Whether a cut last line is accepted.
     partial: bool,
+    /// Failed requests that a tool may report, in percent.
+    max_failed_pct: f64,
     json: OnceCell<Result<Option<Documents>, Refused>>,
 }
 
@@ -43,6 +45,7 @@ impl Input {
             trouble: trouble(bytes, &decoded),
             text: plain(&decoded),
             partial: false,
+            max_failed_pct: 0.0,
             json: OnceCell::new(),
         }
     }
@@ -50,6 +53,16 @@ impl Input {
     /// Accepts an output that ends too early, in the middle of its last line or before its last word: what is missing is left out and told.
     pub fn partial(self, partial: bool) -> Self {
         Self { partial, ..self }
+    }
+
+    /// Accepts a run in which at most this share of the requests failed, in percent.
+    pub fn max_failed(self, max_failed_pct: f64) -> Self {
+        Self { max_failed_pct, ..self }
+    }
+
+    /// The share of failed requests that is accepted, in percent.
+    pub fn max_failed_pct(&self) -> f64 {
+        self.max_failed_pct
     }
 
     /// Whether an output that ends too early is accepted as far as it goes.
@@ -86,15 +99,11 @@ impl Input {
             Err(refused) => return Err(refused.clone()),
         };
         if documents.cut && !self.partial {
-            return Err(Refused(
-                "the last line ends in the middle: the run that wrote it was killed; --partial reads the lines before it".to_owned(),
-            ));
+            return Err(cut_last_line());
         }
         let after = text.get(documents.end..).unwrap_or_default();
         match crash_line(after).filter(|_| !documents.cut && !self.partial) {
-            Some(line) => Err(Refused(format!(
-                "the log goes on after the results and looks like a crash: {line:?}; --partial reads the results before it"
-            ))),
+            Some(line) => Err(crashed_after(&line)),
             None => Ok(Some(documents)),
         }
     }
@@ -130,6 +139,18 @@ impl Input {
     }
 }
 
+/// Why lines are refused of which the last one is cut.
+pub fn cut_last_line() -> Refused {
+    Refused("the last line ends in the middle: the run that wrote it was killed; --partial reads the lines before it".to_owned())
+}
+
+/// Why results are refused that a crash follows.
+fn crashed_after(line: &str) -> Refused {
+    Refused(format!(
+        "the log goes on after the results and looks like a crash: {line:?}; --partial reads the results before it"
+    ))
+}
+
 /// The first line that looks like a crash, short enough to quote.
 fn crash_line(text: &str) -> Option<String> {
     let crash = text.lines().find(|line| CRASH_WORDS.iter().any(|word| line.contains(word)));
@@ -148,6 +169,7 @@ fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(String::from_utf16_lossy(&units).into_bytes())
 }
 
+/// Why bytes are no document, whatever the format; none where they may be one.
 fn trouble(bytes: &[u8], decoded: &[u8]) -> Option<String> {
     let text = decoded.strip_prefix(b"\xef\xbb\xbf").unwrap_or(decoded).trim_ascii();
     let begins = |with: &[u8]| text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));

@@ -185,12 +185,7 @@ pub fn first(text: &str) -> Result<(Json, usize), Broken> {
     let mut values = serde_json::Deserializer::from_str(&readable).into_iter::<Json>();
     match values.next() {
         None => Err(Broken::Cut),
-        Some(Err(error)) if error.is_eof() => Err(Broken::Cut),
-        Some(Err(error)) => {
-            let told = error.to_string();
-            let what = told.rsplit_once(" at line ").map_or(told.as_str(), |(what, _)| what);
-            Err(Broken::Wrong(error.line().max(1), what.to_owned()))
-        }
+        Some(Err(error)) => Err(broken(&error)),
         Some(Ok(value)) => {
             let end = values.byte_offset();
             // What was written longer stands before the end or after it.
@@ -198,6 +193,16 @@ pub fn first(text: &str) -> Result<(Json, usize), Broken> {
             Ok((value, end - longer))
         }
     }
+}
+
+/// What the parser's error means.
+pub(super) fn broken(error: &serde_json::Error) -> Broken {
+    if error.is_eof() {
+        return Broken::Cut;
+    }
+    let told = error.to_string();
+    let what = told.rsplit_once(" at line ").map_or(told.as_str(), |(what, _)| what);
+    Broken::Wrong(error.line().max(1), what.to_owned())
 }
 
 /// Reads a text that is one value and nothing else.
@@ -217,7 +222,7 @@ pub fn whole(text: &str) -> Result<Json, Broken> {
 
 /// The text with every bare word for a number that is not finite, and every number beyond the range of a double, as a marked string; and
 /// where, in the new text, how many bytes came in. A text without one is not copied.
-fn readable(text: &str) -> (Cow<'_, str>, Vec<(usize, usize)>) {
+pub(super) fn readable(text: &str) -> (Cow<'_, str>, Vec<(usize, usize)>) {
     let bytes = text.as_bytes();
     let (mut out, mut moved) = (String::new(), Vec::new());
     let (mut copied, mut at) = (0, 0);

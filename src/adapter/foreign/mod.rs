@@ -4,9 +4,11 @@ pub mod ended;
 pub mod input;
 pub mod json;
 pub mod log;
+pub mod rows;
 pub mod runs;
 pub mod table;
 
 pub use ended::Lines;
 pub use input::Input;
 pub use json::Json;
+pub use rows::Rows;

@@ -7,8 +7,8 @@ mod record;
 mod scores;
 mod tally;
 
-use super::foreign::json::{self, Broken};
-use super::foreign::{Input, Json};
+use super::foreign::json::Broken;
+use super::foreign::{Input, Json, Rows, input};
 use super::{Adapter, Stream};
 use crate::model::gate::declaration::Series;
 use crate::model::number::count;
@@ -86,6 +86,7 @@ fn lines_without_a_record(text: &str) -> bool {
 struct Lines {
     partial: bool,
     run: Run,
+    rows: Rows,
     number: usize,
     skipped: usize,
     /// A line that is no JSON, which only the last one may be.
@@ -97,6 +98,7 @@ impl Lines {
         Self {
             partial,
             run: Run::default(),
+            rows: Rows::of(|_| true),
             number: 0,
             skipped: 0,
             broken: None,
@@ -120,21 +122,16 @@ impl Stream for Lines {
             self.skipped += 1;
             return Ok(());
         }
-        match json::whole(record) {
-            Ok(record) => {
-                let (_, differing) = record.duplicates();
-                if let Some(key) = differing.first() {
-                    return Err(Refused(format!(
-                        "line {}: the key {key} stands twice with different values; which one counts cannot be told",
-                        self.number
-                    )));
-                }
-                self.run.take(self.number, &record)
-            }
-            Err(broken) => {
-                self.broken = Some((self.number, broken));
-                Ok(())
-            }
+        if let Err(broken) = self.rows.read(record) {
+            self.broken = Some((self.number, broken));
+            return Ok(());
+        }
+        match self.rows.contradiction() {
+            Some(key) => Err(Refused(format!(
+                "line {}: the key {key} stands twice with different values; which one counts cannot be told",
+                self.number
+            ))),
+            None => self.run.take(self.number, self.rows.row()),
         }
     }
 
@@ -143,9 +140,7 @@ impl Stream for Lines {
         match self.broken {
             Some((_, Broken::Cut)) if self.partial => notes.push("the last line ends in the middle and was left out".to_owned()),
             Some((_, Broken::Cut)) => {
-                return Err(Refused(
-                    "the last line ends in the middle: the run that wrote it was killed; --partial reads the lines before it".to_owned(),
-                ));
+                return Err(input::cut_last_line());
             }
             Some((at, broken)) => return Err(broken.refused(at)),
             None => {}

@@ -76,10 +76,11 @@ fn read(input: &Input, _wanted: &[Series]) -> Result<Report, Refused> {
     let text = input.document()?;
     let (runs, mut notes) = match input.json()? {
         Some(documents) => {
-            let runs = runs_of(&documents.values).into_iter().map(run).collect::<Vec<_>>();
+            let runs = runs_of(&documents.values).into_iter().map(|document| run(input, document));
+            let runs = runs.collect::<Vec<_>>();
             (runs, Input::json_notes(documents)?)
         }
-        None => (vec![run(&text::read(input, text)?)], Vec::new()),
+        None => (vec![run(input, &text::read(input, text)?)], Vec::new()),
     };
     if runs.iter().all(|run| run.series.is_empty()) {
         return Err(input.nothing("no result of a vLLM benchmark"));
@@ -90,8 +91,11 @@ fn read(input: &Input, _wanted: &[Series]) -> Result<Report, Refused> {
     Ok(runs::gather("vllm bench", runs, notes).0)
 }
 
-fn run(document: &Json) -> Run {
-    let failure = failure(document);
+fn run(input: &Input, document: &Json) -> Run {
+    let (failure, allowed) = match failed(document) {
+        Some(failed) => failed.within(input.max_failed_pct()),
+        None => (None, None),
+    };
     let mut run = Run {
         at: document.get("date").and_then(Json::text).map(instant),
         ..Run::default()
@@ -113,6 +117,7 @@ fn run(document: &Json) -> Run {
         }
     }
     run.series.extend(latency(document));
+    run.series.iter_mut().for_each(|series| series.notes.extend(allowed.clone()));
     run
 }
 
@@ -167,17 +172,33 @@ fn latency(document: &Json) -> Vec<Reported> {
     [series("latency", "s", lower, process)].into_iter().chain(percentiles).collect()
 }
 
-/// Why the whole run counts as failed: a request that did not complete takes no time.
-fn failure(document: &Json) -> Option<Process> {
-    let count = |key: &str| document.get(key).and_then(Json::count);
-    let (completed, failed) = (count("completed"), count("failed").unwrap_or(0));
-    let asked = count("num_prompts").or_else(|| Some(completed? + failed));
-    match (completed, asked) {
-        (Some(completed), Some(asked)) if completed < asked || failed > 0 || completed == 0 => {
-            Some(Process::failed(format!("{completed} of {asked} requests completed")))
+/// Requests that did not complete: they take no time, and make what is left look fast.
+struct Failed {
+    completed: u64,
+    asked: u64,
+    failed: u64,
+}
+
+impl Failed {
+    /// Why the whole run counts as failed; or, where so few failed that it is allowed, the note that says so.
+    fn within(&self, max_failed_pct: f64) -> (Option<Process>, Option<String>) {
+        let Self { completed, asked, failed } = self;
+        let share_pct = 100.0 * *failed as f64 / (*asked).max(1) as f64;
+        if *completed > 0 && share_pct <= max_failed_pct {
+            let note = format!("{failed} of {asked} requests failed, at most {max_failed_pct} % are allowed");
+            return (None, Some(note));
         }
-        _ => None,
+        (Some(Process::failed(format!("{completed} of {asked} requests completed"))), None)
     }
+}
+
+/// The requests that failed, where any did, or none completed.
+fn failed(document: &Json) -> Option<Failed> {
+    let count = |key: &str| document.get(key).and_then(Json::count);
+    let (completed, failed) = (count("completed")?, count("failed").unwrap_or(0));
+    let asked = count("num_prompts").unwrap_or(completed.saturating_add(failed));
+    let failed = failed.max(asked.saturating_sub(completed));
+    (failed > 0 || completed == 0).then_some(Failed { completed, asked, failed })
 }
 
 /// `20260131-142530` as a date that others read; anything else as it stands.

@@ -117,8 +117,10 @@ fn consistent(record: &Record) -> Result<(), String> {
     let Record {
         plan, evidence, cancelled, ..
     } = record;
+    let candidates = plan.blocks.iter().take_while(|block| **block == Orientation::B).count();
     let planned = |block: u32| match plan.sides() {
-        [_, _] => plan.order.orientation(block),
+        [_, _] if plan.is_apart() && block as usize >= candidates => Orientation::A,
+        [_, _] if !plan.is_apart() => plan.order.orientation(block),
         _ => Orientation::B,
     };
     if let Some((block, _)) = (0..)

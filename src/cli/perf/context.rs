@@ -304,6 +304,7 @@ pub fn plan(declared: &Declared, run: &Run, single: bool) -> Plan {
         warmup: keys.warmup.clone(),
         max_void_blocks: keys.max_void_blocks,
         max_attempts: keys.max_attempts,
+        max_failed_pct: run.max_failed_pct,
         timeout_s: run.timeout.as_secs_f64(),
         max_session_s: keys.max_session.as_secs_f64(),
         on_inconclusive: keys.on_inconclusive,

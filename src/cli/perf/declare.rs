@@ -130,6 +130,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         warmup: None,
         max_void_blocks: 2,
         max_attempts: 0,
+        max_failed_pct: 0.0,
         timeout_s: options.timeout.as_secs_f64(),
         max_session_s: options.max_session.as_secs_f64(),
         on_inconclusive: options.on_inconclusive.into(),

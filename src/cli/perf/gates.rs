@@ -344,9 +344,6 @@ fn refuse_what_is_not_kept(declaration: &Declaration) -> Result<()> {
             "require.guard: this version reads no guard's answer, so nothing was measured; leave the key out where the gate holds without one"
         );
     }
-    if declaration.run.as_ref().is_some_and(|run| run.max_failed_pct > 0.0) {
-        bail!("run.max_failed: this version fails a run for any request that failed, so nothing was measured; leave the key out, or at 0%");
-    }
     Ok(())
 }
 

@@ -15,6 +15,8 @@ mod warmup;
 mod watching;
 pub mod workspace;
 
+pub use declare::shell_line;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,16 +26,13 @@ use clap::{Args, ValueEnum};
 
 use session::Device;
 
-use super::{answer, canvas, of_signal, parse, say, step};
+use super::record::{self, Places};
+use super::{answer, of_signal, parse, say, step};
 use crate::edge::session::{Header, Session};
-use crate::edge::{device, files, git, ledger};
-use crate::exit;
-use crate::model::judgement::Outcome;
+use crate::edge::{device, files, ledger};
 use crate::model::metric::{Metric, Tolerance};
 use crate::model::plan::{OnInconclusive, Order};
 use crate::model::record::Record;
-use crate::model::summary::Summary;
-use crate::render;
 
 /// Measure two arms in fresh ABBA processes and judge the candidate against the base
 ///
@@ -126,7 +125,7 @@ pub struct Perf {
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse::duration_or_zero, allow_hyphen_values = true)]
     lock_timeout: Duration,
     /// How the record is shown on standard output
-    #[arg(long, value_name = "FORMAT", default_value = "terminal", value_parser = format_name)]
+    #[arg(long, value_name = "FORMAT", default_value = "terminal", value_parser = record::format_name)]
     format: String,
     /// Write the record to a file as well, as JSON
     #[arg(long, value_name = "FILE")]
@@ -181,53 +180,19 @@ impl From<OnInconclusiveName> for OnInconclusive {
     }
 }
 
-fn format_name(name: &str) -> Result<String, String> {
-    render::find(name).map(|format| format.name.to_owned())
-}
-
-/// The exit code of what was measured, what could not be, and the signal that ended it.
-fn exit_code(records: &[Record], errors: &[anyhow::Error], signal: Option<i32>) -> u8 {
-    let summary = Summary::of(records);
-    let code = match (errors.is_empty(), records.is_empty()) {
-        (true, _) => exit::of_summary(summary).code,
-        (false, true) => exit::ERROR.code,
-        (false, false) => exit::of(summary.outcome.max(Outcome::Error)).code,
-    };
-    signal.map_or(code, of_signal)
-}
-
-/// Where a run keeps what it leaves behind.
-struct Places {
-    state: PathBuf,
-    sessions: PathBuf,
-    ledger: PathBuf,
-    digests: PathBuf,
-}
-
 impl Perf {
     /// Measures, judges, seals, shows.
     ///
     /// # Errors
     /// Whatever keeps it from measuring; nothing is measured then.
     pub fn run(&self) -> Result<u8> {
-        let format = render::find(&self.format).map_err(|why| anyhow!(why))?;
         let declared = self.declared(&self.folder()?)?;
         let places = self.places()?;
         let gates::Finished { records, errors, signal } = self.records(&places, declared)?;
-        if let Some(out) = &self.out {
-            let lines: Vec<String> = records
-                .iter()
-                .map(|record| record.line().map(|line| line + "\n"))
-                .collect::<Result<_, _>>()?;
-            files::write(out, lines.concat().as_bytes()).context("--out")?;
-        }
-        let shown: Vec<String> = records
-            .iter()
-            .map(|record| (format.render)(record, canvas()))
-            .collect::<Result<_, _>>()?;
-        let between = if self.format == "json" { "" } else { "\n" };
-        let shown = shown.join(between);
-        let exit_code = exit_code(&records, &errors, signal);
+        record::write(&records, self.out.as_deref())?;
+        let shown = record::shown(&records, &self.format)?;
+        let code = record::exit_code(&records, &errors);
+        let exit_code = signal.map_or(code, of_signal);
         if step::is_wanted(self.github) {
             step::tell(&step::Told {
                 records: &records,
@@ -303,13 +268,7 @@ impl Perf {
     /// As [`Perf::run`].
     pub fn run_in(&self, folder: &Path) -> Result<Finished> {
         let declared = self.declared(folder)?;
-        let state = files::state_folder(folder)?;
-        let places = Places {
-            sessions: state.join("sessions"),
-            ledger: state.join("ledger.jsonl"),
-            digests: state.join("digests.json"),
-            state,
-        };
+        let places = Places::below(files::state_folder(folder)?);
         self.measured(&places, declared)
     }
 
@@ -336,30 +295,12 @@ impl Perf {
         Ok(cwd)
     }
 
-    /// Makes and checks every place that will be written, before any process runs. They are where gate runs, wherever the commands do.
+    /// Where this run keeps what it leaves behind.
     fn places(&self) -> Result<Places> {
         if !files::is_folder(self.root()) {
             bail!("--host: {} is not a folder", self.root().display());
         }
-        let folder = files::working_folder()?;
-        let state = files::state_folder(&git::top(&folder).unwrap_or_else(|| folder.clone()))?;
-        let ledger = folder.join(ledger::path(self.ledger.as_deref(), &state));
-        ledger::check(&ledger)?;
-        if let Some(out) = &self.out {
-            files::check_writable(out).context("--out")?;
-            if files::same_place(out, &ledger) {
-                bail!(
-                    "--out: {} is the ledger, which would be overwritten: name another file",
-                    out.display()
-                );
-            }
-        }
-        Ok(Places {
-            sessions: state.join("sessions"),
-            ledger,
-            digests: state.join("digests.json"),
-            state,
-        })
+        Places::checked(self.ledger.as_deref(), self.out.as_deref())
     }
 
     /// What the options declare; nothing where only a session to resume is named.

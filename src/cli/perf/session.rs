@@ -12,7 +12,9 @@ use super::declare::{Declared, cap_at};
 use super::warmup;
 use super::watching::Watcher;
 use crate::adapter;
+use crate::adapter::foreign::Input;
 use crate::cli::progress::Progress;
+use crate::cli::record::Parts;
 use crate::cli::{Cancelled, say};
 use crate::edge::arms::Made;
 use crate::edge::arms::claim::Claim;
@@ -22,15 +24,14 @@ use crate::edge::measure::{Bench, Run};
 use crate::edge::process::{Interrupts, become_subreaper};
 use crate::edge::session::{Header, Session};
 use crate::edge::{clock, ledger};
-use crate::judge::{Case, Steps, judge};
+use crate::judge::{Case, Steps};
 use crate::model::evidence::{Ended, Evidence};
-use crate::model::gate::Gate;
 use crate::model::host::Host;
 use crate::model::identity::Identity;
-use crate::model::judgement::{Judgement, Step};
+use crate::model::judgement::Step;
 use crate::model::number::duration;
 use crate::model::plan::{MAX_BLOCKS, Plan};
-use crate::model::record::{Context, Record, Tool, VERSION, digest_of_plan};
+use crate::model::record::{Record, digest_of_plan};
 
 /// Whether a session compares two command lines, and not a declared gate; one that cannot be read is told by whoever opens it.
 pub fn is_of_commands(folder: &Path, id: &str) -> bool {
@@ -93,65 +94,6 @@ impl<'a> Device<'a> {
     }
 }
 
-/// What a record is made of.
-pub struct Parts {
-    /// When the plan was written.
-    pub at: String,
-    /// What was declared.
-    pub gate: Gate,
-    /// In which order, and when to stop.
-    pub plan: Plan,
-    /// What was measured on what.
-    pub identity: Identity,
-    /// How fit the machine was.
-    pub host: Host,
-    /// What was measured.
-    pub evidence: Evidence,
-    /// What surrounds it.
-    pub context: Context,
-    /// What it says.
-    pub judgement: Judgement,
-}
-
-/// A record that is not sealed yet. The plan's digest is set where the session never came to complete it.
-///
-/// # Errors
-/// When a number is not finite.
-pub fn record(parts: Parts, cancelled: Option<String>, mut labels: BTreeMap<String, String>) -> Result<Record> {
-    let Parts {
-        at,
-        gate,
-        mut plan,
-        identity,
-        host,
-        evidence,
-        context,
-        judgement,
-    } = parts;
-    if plan.digest.is_empty() {
-        plan.digest = digest_of_plan(&plan, &gate, &identity)?;
-    }
-    labels.insert("sealed_at".to_owned(), clock::now_seconds());
-    Ok(Record {
-        version: VERSION,
-        tool: Tool::this(),
-        kind: "perf".to_owned(),
-        at,
-        gate,
-        plan,
-        identity,
-        host,
-        evidence,
-        context,
-        judgement,
-        cancelled,
-        labels,
-        links: BTreeMap::new(),
-        prev: None,
-        seal: String::new(),
-    })
-}
-
 /// Judges and seals a record for which no process ran.
 ///
 /// # Errors
@@ -164,31 +106,21 @@ pub fn unmeasured(declared: Declared, of: Unmeasured, ledger: &Path) -> Result<F
         ended,
         labels,
     } = of;
-    let evidence = Evidence {
-        source: "run".to_owned(),
-        warmups: Vec::new(),
-        samples: Vec::new(),
-        ended,
-    };
-    let judgement = judge(&Case {
-        gate: &gate,
-        plan: &plan,
-        identity: &identity,
-        host: &host,
-        evidence: &evidence,
-        context: &context,
-    });
     let parts = Parts {
+        kind: "perf",
         at: clock::now(),
         gate,
         plan,
         identity,
         host,
-        evidence,
+        evidence: Evidence {
+            source: "run".to_owned(),
+            ended,
+            ..Evidence::default()
+        },
         context,
-        judgement,
     };
-    Ok((ledger::append(ledger, record(parts, None, labels)?)?, None))
+    Ok((ledger::append(ledger, parts.judged(None, labels)?)?, None))
 }
 
 /// What there is to say where no process ran.
@@ -227,6 +159,7 @@ impl<'a> Runner<'a> {
         let header = session.header.clone();
         let plan = session.plan.clone().unwrap_or_else(|| header.plan.clone());
         let adapter = adapter::find(&plan.extract).map_err(|why| anyhow!(why))?;
+        let max_failed_pct = plan.max_failed_pct;
         let mut files = arms.files;
         // What both arms run is looked at once.
         files.sort_unstable();
@@ -235,7 +168,7 @@ impl<'a> Runner<'a> {
             commands: arms.commands,
             files,
             timeout: Duration::try_from_secs_f64(plan.timeout_s).context("the plan's time limit")?,
-            read: Box::new(|output, wanted| adapter.reading(output, wanted)),
+            read: Box::new(move |output, wanted| adapter.reading_of(&Input::of(output).max_failed(max_failed_pct), wanted)),
             profiler: arms.profiler,
             interrupts,
         };
@@ -423,7 +356,6 @@ impl<'a> Runner<'a> {
             self.session.finish(&record)?;
             return Ok(record);
         }
-        let judgement = judge(&case(&self.header, &self.plan, &self.evidence));
         let Header {
             id,
             at,
@@ -436,6 +368,7 @@ impl<'a> Runner<'a> {
         } = self.header.clone();
         labels.insert("session".to_owned(), id);
         let parts = Parts {
+            kind: "perf",
             at,
             gate,
             plan: self.plan.clone(),
@@ -443,10 +376,8 @@ impl<'a> Runner<'a> {
             host,
             evidence: std::mem::take(&mut self.evidence),
             context,
-            judgement,
         };
-        let record = record(parts, cancelled, labels)?;
-        let record = ledger::append(path, record)?;
+        let record = ledger::append(path, parts.judged(cancelled, labels)?)?;
         if record.cancelled.is_none() {
             self.session.finish(&record)?;
         }

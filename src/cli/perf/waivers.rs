@@ -5,13 +5,12 @@ use anyhow::{Result, bail};
 use super::arms::Arms;
 use super::declare::Declared;
 use super::gates::Runner;
-use super::session::{Parts, record};
 use super::workspace::Workspace;
 use crate::cli::ledger::again;
+use crate::cli::record::Parts;
 use crate::edge::git::Repository;
 use crate::edge::ledger::Line;
 use crate::edge::{clock, files, ledger};
-use crate::judge::{Case, judge};
 use crate::model::fault::Fault;
 use crate::model::gate::waiver::{self, DAYS_MAX, FOLDER, Standing, Waiver};
 use crate::model::plan::Plan;
@@ -139,15 +138,8 @@ impl Runner<'_> {
         let Record {
             at, plan, host, evidence, ..
         } = before;
-        let judgement = judge(&Case {
-            gate: &declared.gate,
-            plan: &plan,
-            identity: &identity,
-            host: &host,
-            evidence: &evidence,
-            context: &context,
-        });
         let parts = Parts {
+            kind: "perf",
             at,
             gate: declared.gate.clone(),
             plan: Plan {
@@ -158,9 +150,8 @@ impl Runner<'_> {
             host,
             evidence,
             context,
-            judgement,
         };
-        let mut record = record(parts, None, self.options.labels.clone())?;
+        let mut record = parts.judged(None, self.options.labels.clone())?;
         record.links.insert("judged_again".to_owned(), before.seal);
         ledger::append(&self.places.ledger, record)
     }

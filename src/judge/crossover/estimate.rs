@@ -27,7 +27,7 @@ impl Pairs {
                 Orientation::Abba => Some((b - a, d - c)),
                 Orientation::Baab => Some((d - c, b - a)),
                 // A single run is no pair.
-                Orientation::B => None,
+                Orientation::A | Orientation::B => None,
             }
         };
         let (x, z) = blocks.iter().filter_map(differences).unzip();

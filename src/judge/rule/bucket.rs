@@ -1,5 +1,6 @@
 //! One question of a gate: one rule on one metric of one cell, with everything that may answer it.
 
+use super::ingested;
 use crate::judge::course::{Block, Course, Trouble};
 use crate::judge::crossover::Design;
 use crate::judge::reference::Reference;
@@ -8,8 +9,8 @@ use crate::judge::summary;
 use crate::model::baseline::BandLine;
 use crate::model::evidence::Ended;
 use crate::model::figure::State;
-use crate::model::gate::Rule;
 use crate::model::gate::waiver::Waiver;
+use crate::model::gate::{Gate, Rule};
 use crate::model::judgement::{Outcome, Range, Ruling, Verdict};
 use crate::model::metric::{Better, Metric, Scale};
 use crate::model::plan::Plan;
@@ -50,6 +51,12 @@ pub struct Bucket<'a> {
     pub identical: bool,
     /// The accepted noise of this identity, where there is one.
     pub band: Option<&'a BandLine>,
+    /// The whole gate.
+    pub gate: &'a Gate,
+    /// Another tool measured.
+    pub ingested: bool,
+    /// How the arms were configured differently, where that makes them incomparable.
+    pub differs: Option<&'a str>,
     /// The waiver that speaks of it, where there is one.
     pub waiver: Option<&'a Waiver>,
 }
@@ -70,7 +77,8 @@ pub struct Obstacle {
 }
 
 impl Obstacle {
-    fn new(verdict: Verdict, because: String, next: &'static str) -> Self {
+    /// With the outcome that the verdict has.
+    pub fn new(verdict: Verdict, because: String, next: &'static str) -> Self {
         let outcome = verdict.outcome();
         Self {
             verdict,
@@ -138,6 +146,9 @@ impl Bucket<'_> {
 
     /// What stands in the way of more blocks, if anything does.
     pub fn obstacle(&self) -> Option<Obstacle> {
+        if self.ingested {
+            return ingested::obstacle(self, self.gate);
+        }
         let Some((_, sample)) = self.barrier else {
             return self.course.trouble.as_ref().map(|trouble| self.trouble(trouble));
         };
@@ -291,6 +302,15 @@ impl Bucket<'_> {
         Some(Ruling { base: None, ..ruling })
     }
 
+    /// The gain from one figure to another in the metric's scale, positive is better; none where it is relative to zero.
+    pub fn gain(&self, from: f64, to: f64) -> Option<f64> {
+        if self.metric.scale == Scale::Pct {
+            return self.gain_pct(from, to);
+        }
+        let rise = self.points() * (to - from);
+        Some(if self.metric.better == Better::Higher { rise } else { -rise })
+    }
+
     /// The gain from one figure to another in percent, positive is better; none from zero.
     pub fn gain_pct(&self, from: f64, to: f64) -> Option<f64> {
         let rise = 100.0 * (to - from) / from.abs();
@@ -342,6 +362,7 @@ impl Bucket<'_> {
     /// What to do where there is no answer yet.
     pub fn next_when_open(&self) -> &'static str {
         match self.ended {
+            None if self.ingested => "Give more results.",
             None => "Go on measuring.",
             Some(Ended::SessionLimit { .. } | Ended::TooFewBlocks { .. }) => {
                 "Measure again with a longer --max-session, or with a shorter command."

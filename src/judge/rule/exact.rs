@@ -24,9 +24,16 @@ fn settled(bucket: &Bucket<'_>) -> bool {
     bucket.rule.against == Against::Baseline || runs(bucket).is_some()
 }
 
-/// The two runs of each arm, base first.
+/// Two runs of each arm, base first: those that differ, where any do.
 fn runs(bucket: &Bucket<'_>) -> Option<[[f64; 2]; 2]> {
-    let [a, b] = Arm::BOTH.map(|arm| bucket.values(arm, BLOCKS).try_into().ok());
+    // Runs that took no turns serve as well: what repeats exactly does not drift.
+    let blocks = if bucket.plan.is_apart() { bucket.blocks().len() } else { BLOCKS };
+    let [a, b] = Arm::BOTH.map(|arm| {
+        let values = bucket.values(arm, blocks);
+        let (&first, others) = values.split_first()?;
+        let other = others.iter().find(|&&other| other != first).or(others.first())?;
+        Some([first, *other])
+    });
     Some([a?, b?])
 }
 
@@ -36,7 +43,12 @@ fn judge(bucket: &Bucket<'_>) -> Ruling {
         return error(bucket, because, "Declare `against = \"base\"`, or a `floor`.");
     }
     let Some([[a, a_again], [b, b_again]]) = runs(bucket) else {
-        let why = bucket.ended_because().unwrap_or_else(|| "no block is complete yet".to_owned());
+        let open = if bucket.ingested {
+            "two runs of each arm must agree, and an arm has fewer"
+        } else {
+            "no block is complete yet"
+        };
+        let why = bucket.ended_because().unwrap_or_else(|| open.to_owned());
         let because = format!("No answer on {}: {why}.", bucket.subject());
         return bucket.ruling(0, Verdict::Inconclusive, because, bucket.next_when_open());
     };

@@ -6,15 +6,15 @@ use crate::judge::summary::median;
 use crate::model::gate::Bound;
 use crate::model::judgement::{Outcome, Ruling, Verdict};
 use crate::model::metric::{Better, Scale};
-use crate::model::number::figure;
+use crate::model::number::{count, figure};
 use crate::model::sample::Arm;
 use crate::model::text::plain_line;
 
 /// Bounds the candidate's median.
 pub const KIND: Kind = Kind {
     name: "floor",
-    about: "the candidate's median reaches `at_least`, or stays within `at_most`: a figure, or a share of the historical or current lines of \
-            the baseline; nothing is rounded",
+    about: "the candidate's median reaches `at_least`, or stays within `at_most`: a figure, or a share of the base arm's median, or of the historical \
+            or current lines of the baseline; nothing is rounded",
     settled: |bucket| bucket.needs_no_more(),
     judge,
 };
@@ -30,10 +30,16 @@ struct Limit<'a> {
     share_of: Option<(String, f64)>,
     /// The statistic of the reference, where it is not a median.
     stat: Option<&'a str>,
+    /// Whether it is a share of what the base arm gave in this session.
+    of_base: bool,
 }
 
 fn judge(bucket: &Bucket<'_>) -> Ruling {
     let ruling = bucket.blocked().unwrap_or_else(|| answer(bucket));
+    let bounds = [&bucket.rule.at_least, &bucket.rule.at_most];
+    if bounds.iter().any(|bound| matches!(bound, Some(Bound::Base { .. }))) {
+        return ruling;
+    }
     Ruling { base: None, ..ruling }
 }
 
@@ -62,29 +68,51 @@ fn answer(bucket: &Bucket<'_>) -> Ruling {
 }
 
 fn limit<'a>(bucket: &Bucket<'a>, least: bool, bound: &Bound) -> Result<Limit<'a>, Box<Ruling>> {
-    let (share_pct, current) = match bound {
+    let (share_pct, share) = match bound {
         Bound::Value { value } => {
             return Ok(Limit {
                 value: *value,
                 least,
                 share_of: None,
                 stat: None,
+                of_base: false,
             });
         }
-        Bound::Historical { share_pct } => (*share_pct, false),
-        Bound::Baseline { share_pct } => (*share_pct, true),
+        Bound::Base { share_pct } => (*share_pct, of_base(bucket)?),
+        Bound::Historical { share_pct } => (*share_pct, of_historical(bucket)?),
+        Bound::Baseline { share_pct } => (*share_pct, of_current(bucket)?),
     };
-    let (what, value, stat) = if current { of_current(bucket)? } else { of_historical(bucket)? };
+    let (what, value, stat) = share;
     Ok(Limit {
         // The product first: 14.9 · 95 is exact more often than 14.9 · 0.95.
         value: value * share_pct / 100.0,
         least,
         share_of: Some((format!("{share_pct} % of the {what}"), value)),
         stat,
+        of_base: matches!(bound, Bound::Base { .. }),
     })
 }
 
 type Share<'a> = Result<(String, f64, Option<&'a str>), Box<Ruling>>;
+
+fn of_base<'a>(bucket: &Bucket<'a>) -> Share<'a> {
+    let mut values = bucket.values(Arm::A, bucket.blocks().len());
+    let runs = count(values.len() as u64, "run");
+    match median(&mut values) {
+        Some(middle) => Ok((
+            format!("median {} {} of {runs} of the base", figure(middle), bucket.metric.unit),
+            middle,
+            None,
+        )),
+        None => {
+            let because = format!(
+                "{}: the bound is a share of the base arm's median, and there is no base arm.",
+                bucket.subject()
+            );
+            Err(Box::new(bucket.settle(Verdict::NotMeasured, because, "Measure both arms.")))
+        }
+    }
+}
 
 fn of_historical<'a>(bucket: &Bucket<'a>) -> Share<'a> {
     let name = (bucket.course.cell.fixture.as_str(), bucket.metric.name.as_str());
@@ -164,13 +192,14 @@ fn compare(bucket: &Bucket<'_>, limits: &[Limit<'_>], observed: f64, runs: usize
     let broken = limits.iter().find(|limit| !keeps(limit, observed));
     let shown: Vec<String> = limits.iter().map(|limit| shown(limit, unit.canonical())).collect();
     let because = format!(
-        "{}: the median of {runs} runs is {observed} {unit}, {} {}.",
+        "{}: the median of {} is {observed} {unit}, {} {}.",
         bucket.subject(),
+        count(runs as u64, "run"),
         if broken.is_some() { "which breaks" } else { "which keeps" },
         shown.join(" and ")
     );
     let base = median(&mut bucket.values(Arm::A, bucket.course.blocks.len()));
-    let fails_too = |limit: &Limit<'_>| limit.share_of.is_some() && base.is_some_and(|base| !keeps(limit, base));
+    let fails_too = |limit: &Limit<'_>| limit.share_of.is_some() && !limit.of_base && base.is_some_and(|base| !keeps(limit, base));
     let mut ruling = match broken {
         None => bucket.settle(Verdict::NoRegression, because, "Nothing to do."),
         Some(limit) if fails_too(limit) => {

@@ -5,6 +5,7 @@ mod exact;
 mod floor;
 pub mod held_baseline;
 mod hold;
+mod ingested;
 mod spread;
 pub mod waived;
 
@@ -13,7 +14,7 @@ pub use bucket::{Bucket, bars, suited};
 pub(super) use hold::gain;
 
 use crate::judge::course::Trouble;
-use crate::model::gate::{Against, Rule};
+use crate::model::gate::{Against, Bound, Rule};
 use crate::model::judgement::{Outcome, Ruling, Verdict};
 
 /// Every rule kind.
@@ -61,6 +62,9 @@ pub fn judge(bucket: &Bucket<'_>) -> Ruling {
         let because = "Both arms were built from equal inputs and came out byte for byte equal: there is nothing to tell apart.".to_owned();
         return bucket.settle(Verdict::IdenticalArtifact, because, "Nothing to do.");
     }
+    if bucket.ingested {
+        return of_results(bucket, kind);
+    }
     let mut ruling = (kind.judge)(bucket);
     let too_many = bucket.too_many_attempts();
     let undecided = too_many.is_some() || !(kind.settled)(bucket);
@@ -77,6 +81,16 @@ pub fn judge(bucket: &Bucket<'_>) -> Ruling {
         Some(waiver) if ruling.verdict == Verdict::Regression => waived::judge(kind, bucket, ruling, waiver),
         _ => ruling,
     }
+}
+
+/// Judges what another tool measured: nothing more will come, so whatever stands in the way is the answer.
+fn of_results(bucket: &Bucket<'_>, kind: &Kind) -> Ruling {
+    let mut ruling = match bucket.blocked() {
+        Some(ruling) => ruling,
+        None => (kind.judge)(bucket),
+    };
+    ruling.warnings.extend(ingested::notes(bucket));
+    ruling
 }
 
 /// Whether the rule compares two arms whose builds are equal.
@@ -105,5 +119,7 @@ pub fn drives(rule: &Rule) -> bool {
 
 /// Whether a rule has no answer without a base arm.
 pub fn needs_base(rule: &Rule) -> bool {
-    rule.against == Against::Base && [hold::KIND.name, exact::KIND.name].contains(&rule.kind.as_str())
+    let of_base = |bound: &Option<Bound>| matches!(bound, Some(Bound::Base { .. }));
+    let compares = [hold::KIND.name, exact::KIND.name].contains(&rule.kind.as_str());
+    rule.against == Against::Base && (compares || of_base(&rule.at_least) || of_base(&rule.at_most))
 }

@@ -20,7 +20,7 @@ const BLOCKS: usize = 3;
 
 fn settled(bucket: &Bucket<'_>) -> bool {
     let wanted = wanted(bucket);
-    wanted > 0 && bucket.blocks().len() >= wanted
+    wanted > 0 && bucket.blocks().len() >= wanted && bucket.values(Arm::B, wanted).len() > 1
 }
 
 fn wanted(bucket: &Bucket<'_>) -> usize {
@@ -30,9 +30,10 @@ fn wanted(bucket: &Bucket<'_>) -> usize {
 fn judge(bucket: &Bucket<'_>) -> Ruling {
     let (wanted, have) = (wanted(bucket), bucket.blocks().len());
     if !settled(bucket) {
-        let why = bucket
-            .ended_because()
-            .unwrap_or_else(|| format!("{have} of {} are complete", number::count(wanted as u64, "block")));
+        let why = bucket.ended_because().unwrap_or_else(|| match bucket.ingested {
+            true => "a single run has no range".to_owned(),
+            false => format!("{have} of {} are complete", number::count(wanted as u64, "block")),
+        });
         let because = format!("No answer on {}: {why}.", bucket.subject());
         return bucket.ruling(have, Verdict::Inconclusive, because, bucket.next_when_open());
     }

@@ -157,6 +157,8 @@ pub struct Ingest {
     pub groups: Vec<String>,
     /// Whether a difference in configuration makes results incomparable.
     pub strict_config: bool,
+    /// Failed requests that a tool may report, in percent.
+    pub max_failed_pct: f64,
     /// What is judged; the pattern `*` where the file declares no metric.
     pub metrics: Vec<SeriesPattern>,
 }

@@ -80,6 +80,11 @@ pub enum Bound {
         /// The share in percent.
         share_pct: f64,
     },
+    /// A share of the base arm's median: `95% of base`.
+    Base {
+        /// The share in percent.
+        share_pct: f64,
+    },
     /// A share of the median of the current lines of the baseline: `95% of baseline`.
     Baseline {
         /// The share in percent.

@@ -249,7 +249,7 @@ fn default_tolerance(kind: &str, against: Against, table: &Table<'_>, scope: &Sc
     })
 }
 
-/// Reads `140 tok/s`, `95% of historical`, `95% of baseline`.
+/// Reads `140 tok/s`, `95% of base`, `95% of historical`, `95% of baseline`.
 fn parse_bound(text: &str, scope: &Scope<'_>) -> Result<Bound, String> {
     if let Some((share, of)) = text.split_once(" of ") {
         let share = Tolerance::parse(share)?;
@@ -260,9 +260,13 @@ fn parse_bound(text: &str, scope: &Scope<'_>) -> Result<Bound, String> {
         }
         let share_pct = share.value;
         return match of.trim() {
+            "base" => Ok(Bound::Base { share_pct }),
             "historical" => Ok(Bound::Historical { share_pct }),
             "baseline" => Ok(Bound::Baseline { share_pct }),
-            other => Err(format!("{:?}: a share is of historical or of baseline", plain_line(other, 60))),
+            other => Err(format!(
+                "{:?}: a share is of base, of historical or of baseline",
+                plain_line(other, 60)
+            )),
         };
     }
     let (number, unit) = split_number(text.trim())
@@ -284,7 +288,8 @@ fn parse_bound(text: &str, scope: &Scope<'_>) -> Result<Bound, String> {
 fn check_bounds(table: &Table<'_>, rule: &Rule) {
     let contradict = match (&rule.at_least, &rule.at_most) {
         (Some(Bound::Value { value: least }), Some(Bound::Value { value: most })) => least > most,
-        (Some(Bound::Historical { share_pct: least }), Some(Bound::Historical { share_pct: most }))
+        (Some(Bound::Base { share_pct: least }), Some(Bound::Base { share_pct: most }))
+        | (Some(Bound::Historical { share_pct: least }), Some(Bound::Historical { share_pct: most }))
         | (Some(Bound::Baseline { share_pct: least }), Some(Bound::Baseline { share_pct: most })) => least > most,
         _ => false,
     };

@@ -164,6 +164,7 @@ pub(super) fn ingest(root: &Table<'_>) -> Option<Ingest> {
         tasks: texts("tasks"),
         groups: texts("groups"),
         strict_config: table.read("strict_config", value::switch).unwrap_or(false),
+        max_failed_pct: table.read("max_failed", value::percent(100.0)).unwrap_or(0.0),
         metrics: Vec::new(),
     })
 }

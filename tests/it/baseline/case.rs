@@ -297,6 +297,7 @@ fn plan(blocks: u32, cells: Vec<Cell>) -> Plan {
         warmup: None,
         max_void_blocks: 2,
         max_attempts: 0,
+        max_failed_pct: 0.0,
         timeout_s: 60.0,
         max_session_s: 600.0,
         on_inconclusive: OnInconclusive::Fail,

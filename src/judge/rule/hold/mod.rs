@@ -3,7 +3,7 @@
 mod warnings;
 mod words;
 
-use super::{Bucket, Kind, error, held_baseline};
+use super::{Bucket, Kind, error, held_baseline, ingested};
 use crate::judge::crossover::{self, Block, Bounds, Claim, Decision, Design, Replay, Stop};
 use crate::judge::responses::Responses;
 use crate::model::gate::Against;
@@ -49,6 +49,10 @@ fn settled(bucket: &Bucket<'_>) -> bool {
 fn judge(bucket: &Bucket<'_>) -> Ruling {
     if bucket.rule.against == Against::Baseline {
         return held_baseline::judge(bucket);
+    }
+    if bucket.plan.is_apart() {
+        let (because, next) = ingested::apart(bucket);
+        return bucket.settle(Verdict::Inconclusive, because, &next);
     }
     let design = match bucket.design {
         Ok(design) => design,

@@ -135,13 +135,13 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "rule.at_least",
         Means("no such bound; a floor needs one of the two"),
-        "\"140 tok/s\", \"95% of historical\" or \"95% of baseline\"",
+        "\"140 tok/s\", \"95% of base\", \"95% of historical\" or \"95% of baseline\"",
         "floor: the least that the candidate's median must reach.",
     ),
     key(
         "rule.at_most",
         Means("no such bound; a floor needs one of the two"),
-        "\"20 ms\", \"105% of historical\" or \"105% of baseline\"",
+        "\"20 ms\", \"105% of base\", \"105% of historical\" or \"105% of baseline\"",
         "floor: the most that the candidate's median may reach.",
     ),
     key(
@@ -199,5 +199,11 @@ pub(super) const KEYS: &[Key] = &[
         Value("false"),
         SWITCH,
         "Whether a difference in configuration makes results incomparable.",
+    ),
+    key(
+        "ingest.max_failed",
+        Value("\"0%\""),
+        PERCENT,
+        "Failed requests that a tool may report.",
     ),
 ];

@@ -1,0 +1,190 @@
+//! One line of JSON lines at a time, into the row before: memory does not grow with the file, and rows mostly have the same keys.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+
+use super::json::{self, Broken, Json};
+
+/// Reads one row after the other.
+#[derive(Debug)]
+pub struct Rows {
+    wants: fn(key: &str) -> bool,
+    row: Json,
+}
+
+impl Rows {
+    /// Reads of every row the members whose keys are wanted; the others are checked to be JSON and passed over.
+    pub fn of(wants: fn(key: &str) -> bool) -> Self {
+        let row = Json::Map(Vec::new());
+        Self { wants, row }
+    }
+
+    /// The row of a line: an object of its wanted members, every occurrence of them.
+    ///
+    /// # Errors
+    /// When the line is no whole JSON object.
+    pub fn read(&mut self, line: &str) -> Result<&Json, Broken> {
+        if let Err(broken) = self.parse(line) {
+            // What is no JSON only because it holds `NaN` or the like is read again with that told as such.
+            match json::readable(line) {
+                (_, moved) if moved.is_empty() => return Err(broken),
+                (readable, _) => self.parse(&readable)?,
+            }
+        }
+        Ok(&self.row)
+    }
+
+    /// The last row.
+    pub fn row(&self) -> &Json {
+        &self.row
+    }
+
+    /// The first key that stands twice in the last row with different values.
+    pub fn contradiction(&self) -> Option<String> {
+        let members = self.row.members();
+        let is_plain = |(at, (key, value)): (usize, &(String, Json))| {
+            let again = members.iter().skip(at + 1).any(|(other, _)| other == key);
+            !again && !matches!(value, Json::Map(_) | Json::List(_))
+        };
+        if members.iter().enumerate().all(is_plain) {
+            return None;
+        }
+        self.row.duplicates().1.into_iter().next()
+    }
+
+    fn parse(&mut self, line: &str) -> Result<(), Broken> {
+        let Self { wants, row } = self;
+        let Json::Map(into) = row else { return Ok(()) };
+        let mut deserializer = serde_json::Deserializer::from_str(line);
+        let read = Members { wants: *wants, into }.deserialize(&mut deserializer);
+        read.and_then(|()| deserializer.end()).map_err(|error| json::broken(&error))
+    }
+}
+
+/// The wanted members of an object, written over those of the row before: rows mostly have the same keys.
+struct Members<'a> {
+    wants: fn(&str) -> bool,
+    into: &'a mut Vec<(String, Json)>,
+}
+
+impl<'de> DeserializeSeed<'de> for Members<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Members<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        let Self { wants, into } = self;
+        let mut filled = 0;
+        loop {
+            if filled == into.len() {
+                into.push((String::new(), Json::Null));
+            }
+            let Some((name, value)) = into.get_mut(filled) else { break };
+            match entries.next_key_seed(Key { wants, name })? {
+                None => break,
+                Some(true) => {
+                    *value = entries.next_value()?;
+                    filled += 1;
+                }
+                Some(false) => {
+                    entries.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        into.truncate(filled);
+        Ok(())
+    }
+}
+
+/// A key: whether it is wanted, and if so its name.
+struct Key<'a> {
+    wants: fn(&str) -> bool,
+    name: &'a mut String,
+}
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<bool, E> {
+        let wanted = (self.wants)(key);
+        if wanted && self.name != key {
+            key.clone_into(self.name);
+        }
+        Ok(wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_wanted_members_are_read_and_the_row_before_leaves_nothing() {
+        let mut rows = Rows::of(|key| key != "b");
+        for (line, row) in [
+            (r#"{"a": 1, "b": {"c": [1]}, "d": "x"}"#, "{a=1,d=x}"),
+            (r#"{"b": 2, "a": -nan}"#, "{a=-nan}"),
+            ("{}", "{}"),
+            (r#"{"\u0061": 1e400}"#, "{a=1e400}"),
+        ] {
+            assert_eq!(rows.read(line).unwrap().shown(), row, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_differs_from_what_is_wrong() {
+        let mut rows = Rows::of(|_| true);
+        for line in ["{\"a\": 1", "{\"a\": \"x", "{", ""] {
+            assert_eq!(rows.read(line).unwrap_err(), Broken::Cut, "{line}");
+        }
+        for (line, word) in [
+            ("{\"a\" 1}", "expected `:`"),
+            ("{\"a\": 1} x", "trailing"),
+            ("[1]", "an object"),
+            ("{\"b\": [}", "expected"),
+        ] {
+            let Broken::Wrong(1, what) = rows.read(line).unwrap_err() else {
+                panic!("{line}")
+            };
+            assert!(what.contains(word), "{line}: {what}");
+        }
+        assert!(rows.read("{\"a\": 2}").is_ok());
+    }
+
+    #[test]
+    fn keys_that_contradict_each_other_are_found() {
+        let mut rows = Rows::of(|_| true);
+        for (line, key) in [
+            (r#"{"a": 1, "a": 2}"#, Some("a")),
+            (r#"{"a": {"x": 1, "x": 2}}"#, Some("a.x")),
+            (r#"{"a": 1, "a": 1}"#, None),
+            (r#"{"a": 1, "b": [1]}"#, None),
+        ] {
+            rows.read(line).unwrap();
+            assert_eq!(rows.contradiction().as_deref(), key, "{line}");
+        }
+    }
+}
