@@ -5,6 +5,7 @@ mod bisect;
 mod clean;
 mod columns;
 mod completions;
+mod eval;
 mod explain;
 mod gates;
 mod host;
@@ -17,7 +18,9 @@ mod parse;
 mod perf;
 mod preflight;
 mod progress;
+mod rules;
 mod schema;
+mod sealed;
 mod selftest;
 mod workload;
 
@@ -46,6 +49,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Perf(Box<perf::Perf>),
+    Eval(Box<eval::Eval>),
     Noise(Box<noise::Noise>),
     Baseline(baseline::BaselineCommand),
     Bisect(bisect::Bisect),
@@ -72,6 +76,7 @@ pub fn main() -> u8 {
     };
     let code = match arguments.command {
         Command::Perf(perf) => perf.run(),
+        Command::Eval(eval) => eval.run(),
         Command::Noise(noise) => noise.run(),
         Command::Baseline(baseline) => baseline.run(),
         Command::Bisect(bisect) => bisect.run(),

@@ -1,7 +1,7 @@
 //! Result files of other tools: found in folders, read within limits.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -61,4 +61,67 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, Timestamp)> {
         bail!("more than {RESULT_MAX_BYTES} bytes, which is the most that is read");
     }
     Ok((bytes, Timestamp::try_from(written).unwrap_or(Timestamp::MAX)))
+}
+
+/// The first bytes of a file, at most `most` of them.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn head(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).context("cannot be read")?;
+    file.take(most).read_to_end(&mut bytes).context("cannot be read")?;
+    Ok(bytes)
+}
+
+/// Hands every line of a file to `take`, one at a time, without its end: the file may be larger than memory.
+///
+/// # Errors
+/// When it cannot be read, a line is longer than `line_max_bytes`, or `take` refuses one, each with the line's number.
+pub fn lines(path: &Path, line_max_bytes: u64, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let file = File::open(path).context("cannot be read")?;
+    let mut reader = BufReader::with_capacity(1 << 18, file);
+    let mut line = Vec::new();
+    for number in 1_u64.. {
+        line.clear();
+        let read = Read::by_ref(&mut reader)
+            .take(line_max_bytes + 1)
+            .read_until(b'\n', &mut line)
+            .with_context(|| format!("line {number} cannot be read"))?;
+        if read == 0 {
+            break;
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        } else if line.len() as u64 > line_max_bytes {
+            bail!("line {number}: over {line_max_bytes} bytes, more are not read");
+        }
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+        take(&line).with_context(|| format!("line {number}"))?;
+    }
+    Ok(())
+}
+
+/// The regular files beside a file, sorted; links are not followed.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn beside(path: &Path) -> Result<Vec<PathBuf>> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let failed = || format!("cannot read the folder {}", folder.display());
+    let mut found = Vec::new();
+    for (seen, entry) in fs::read_dir(folder).with_context(failed)?.enumerate() {
+        if seen >= ENTRIES_MAX {
+            bail!("{}: more than {ENTRIES_MAX} entries", folder.display());
+        }
+        let entry = entry.with_context(failed)?;
+        if entry.file_type().with_context(failed)?.is_file() {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
 }

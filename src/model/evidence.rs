@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::eval::evidence::Scores;
 use super::sample::Sample;
 
 /// Why no further sample will come although the plan had room for one.
@@ -38,11 +39,14 @@ pub enum Ended {
 /// Samples and where they came from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// `run` where `gate` measured.
+    /// `run` where `gate` measured, `ingest` where another tool did.
     pub source: String,
     /// Every sample in the order in which it was taken: warm-ups, failures, retries and voids included.
     pub samples: Vec<Sample>,
     /// Set where the session ended before its plan did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ended>,
+    /// Scores that a harness gave, of the base and of the candidate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scores: Option<Scores>,
 }

@@ -49,6 +49,7 @@ impl Runner<'_> {
             measured: measured
                 .map(|fixture| (fixture.name.clone(), fixture.metrics.clone()))
                 .collect::<BTreeMap<_, _>>(),
+            scores: None,
         }
     }
 
@@ -259,6 +260,7 @@ fn asked_for_by_option() -> Rule {
         max: None,
         at_least: None,
         at_most: None,
+        test: None,
     }
 }
 

@@ -11,6 +11,7 @@ use super::making::{Making, Ready};
 use super::session::{self, Device};
 use super::workspace::{Declared, Workspace, layered};
 use super::{Perf, Places, announce, declare, identity, pair};
+use crate::cli::sealed::{Parts, record};
 use crate::cli::{Cancelled, preflight, say};
 use crate::edge::device::{self, Gpu};
 use crate::edge::process::Interrupts;
@@ -316,6 +317,7 @@ impl<'a> Runner<'a> {
             source: "run".to_owned(),
             samples: Vec::new(),
             ended: None,
+            scores: None,
         };
         let host = Host::default();
         let judgement = judge(&Case {
@@ -326,7 +328,8 @@ impl<'a> Runner<'a> {
             evidence: &evidence,
             context: &context,
         });
-        let parts = session::Parts {
+        let parts = Parts {
+            kind: "perf",
             at: clock::now(),
             gate,
             plan,
@@ -337,7 +340,7 @@ impl<'a> Runner<'a> {
             judgement,
         };
         Ok((
-            ledger::append(&self.places.ledger, session::record(parts, None, self.options.labels.clone())?)?,
+            ledger::append(&self.places.ledger, record(parts, None, self.options.labels.clone())?)?,
             None,
         ))
     }

@@ -19,6 +19,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 
+pub use declare::shell_line;
 use session::Device;
 
 use super::{answer, canvas, of_signal, parse, say};

@@ -1,6 +1,5 @@
 //! The session: ask the judge, run the slot it names, write the sample down, ask again.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use super::arms::Arms;
 use super::declare::cap_at;
 use crate::adapter;
 use crate::cli::progress::Progress;
+use crate::cli::sealed::{Parts, record};
 use crate::cli::{Cancelled, say};
 use crate::edge::arms::Made;
 use crate::edge::arms::claim::Claim;
@@ -19,17 +19,14 @@ use crate::edge::lock::{DeviceLock, LockError, LockRequest, lock_dir};
 use crate::edge::measure::{Bench, Run};
 use crate::edge::process::{Interrupts, become_subreaper};
 use crate::edge::session::{Header, Session};
-use crate::edge::{clock, ledger};
+use crate::edge::ledger;
 use crate::judge::crossover::Design;
 use crate::judge::{Case, judge, looks, step};
 use crate::model::evidence::{Ended, Evidence};
-use crate::model::gate::Gate;
-use crate::model::host::Host;
-use crate::model::identity::Identity;
-use crate::model::judgement::{Judgement, Step};
+use crate::model::judgement::Step;
 use crate::model::number::duration;
 use crate::model::plan::{MAX_BLOCKS, Plan};
-use crate::model::record::{Context, Record, Tool, VERSION, digest_of_plan};
+use crate::model::record::{Record, digest_of_plan};
 
 /// Whether a session compares two command lines, and not a declared gate; one that cannot be read is told by whoever opens it.
 pub fn is_of_commands(folder: &Path, id: &str) -> bool {
@@ -92,65 +89,6 @@ impl<'a> Device<'a> {
     }
 }
 
-/// What a record is made of.
-pub struct Parts {
-    /// When the plan was written.
-    pub at: String,
-    /// What was declared.
-    pub gate: Gate,
-    /// In which order, and when to stop.
-    pub plan: Plan,
-    /// What was measured on what.
-    pub identity: Identity,
-    /// How fit the machine was.
-    pub host: Host,
-    /// What was measured.
-    pub evidence: Evidence,
-    /// What surrounds it.
-    pub context: Context,
-    /// What it says.
-    pub judgement: Judgement,
-}
-
-/// A record that is not sealed yet. The plan's digest is set where the session never came to complete it.
-///
-/// # Errors
-/// When a number is not finite.
-pub fn record(parts: Parts, cancelled: Option<String>, mut labels: BTreeMap<String, String>) -> Result<Record> {
-    let Parts {
-        at,
-        gate,
-        mut plan,
-        identity,
-        host,
-        evidence,
-        context,
-        judgement,
-    } = parts;
-    if plan.digest.is_empty() {
-        plan.digest = digest_of_plan(&plan, &gate, &identity)?;
-    }
-    labels.insert("sealed_at".to_owned(), clock::now_seconds());
-    Ok(Record {
-        version: VERSION,
-        tool: Tool::this(),
-        kind: "perf".to_owned(),
-        at,
-        gate,
-        plan,
-        identity,
-        host,
-        evidence,
-        context,
-        judgement,
-        cancelled,
-        labels,
-        links: BTreeMap::new(),
-        prev: None,
-        seal: String::new(),
-    })
-}
-
 struct Runner<'a> {
     header: Header,
     session: Session,
@@ -186,6 +124,7 @@ impl<'a> Runner<'a> {
             source: "run".to_owned(),
             samples,
             ended: None,
+            scores: None,
         };
         Ok(Self {
             looks: looks(&header.gate, &plan),
@@ -361,6 +300,7 @@ impl<'a> Runner<'a> {
         } = self.header.clone();
         labels.insert("session".to_owned(), id);
         let parts = Parts {
+            kind: "perf",
             at,
             gate,
             plan: self.plan.clone(),

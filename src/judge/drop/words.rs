@@ -98,6 +98,15 @@ pub(super) fn next(verdict: Verdict, lacks_items: bool) -> &'static str {
     }
 }
 
+pub(super) fn settings_differ(settings: &[String]) -> String {
+    format!("other settings differ: {}", settings.join("; "))
+}
+
+pub(super) fn of_the_base(percent: f64, tolerance: f64) -> String {
+    let [percent, tolerance] = [(percent, Scale::Pct), (tolerance, Scale::Pp)].map(|(value, scale)| size(value, scale, ""));
+    format!("the {percent} of the base that may be lost are {tolerance}")
+}
+
 pub(super) fn limited(score: &Score) -> String {
     let items = match (score.items, score.of) {
         (Some(items), Some(of)) => format!("n={items} (of {of})"),

@@ -1,5 +1,7 @@
 //! One question of a gate: one rule on one metric of one cell, with everything that may answer it.
 
+use std::collections::BTreeMap;
+
 use crate::judge::course::{Block, Course, Trouble};
 use crate::judge::crossover::Design;
 use crate::judge::reference::Reference;
@@ -227,6 +229,7 @@ impl Bucket<'_> {
             because,
             next: next.to_owned(),
             warnings: Vec::new(),
+            detail: BTreeMap::new(),
         }
     }
 

@@ -6,8 +6,10 @@ use toml::de::DeValue;
 
 use super::declaration::{Ingest, PlanKeys, Require, Warmup};
 use super::reading::Table;
+use super::scores::ModelName;
 use super::words::distinct;
 use super::{paths, value};
+use crate::model::eval::Extent;
 use crate::model::plan::{MAX_BLOCKS, Objective, OnInconclusive, Order};
 
 const COMPLETE: &[&str] = &["source", "artifacts", "model", "prompt", "gpu", "config", "policy"];
@@ -110,6 +112,19 @@ pub(super) fn ingest(root: &Table<'_>) -> Option<Ingest> {
         tasks: texts("tasks"),
         groups: texts("groups"),
         strict_config: table.read("strict_config", value::switch).unwrap_or(false),
+        limited: table.read("limited", value::switch).unwrap_or(false),
+        baseline: table.read("baseline", |value| {
+            let path = value::filled(value)?;
+            paths::inside(&path).map(|()| path)
+        }),
+        base_model: table.read("base_model", |value| ModelName::parse(&value::filled(value)?)),
+        scale: table.read("scale", scale),
+        base_scale: table.read("base_scale", scale),
         metrics: Vec::new(),
     })
+}
+
+/// The scale of a side's scores.
+fn scale(value: &DeValue<'_>) -> Result<Extent, String> {
+    value::choice(&[("0-1", Extent::One), ("0-100", Extent::Hundred)])(value)
 }
