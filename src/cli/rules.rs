@@ -58,11 +58,6 @@ impl Rules {
         })
     }
 
-    /// The top of the repository, else the working folder.
-    pub fn top(&self) -> &Path {
-        &self.top
-    }
-
     /// A file, by its path from the working folder: where the rules come from if the repository holds it, else as it stands. None where
     /// there is no such file.
     ///
@@ -123,6 +118,11 @@ impl Rules {
         }
     }
 
+    /// A declared path, which is relative to the top, as short as it can be named from here.
+    pub fn named(&self, path: &str) -> PathBuf {
+        short(&self.top.join(path))
+    }
+
     /// The files of a folder of the rules, by their paths from the working folder, sorted.
     ///
     /// # Errors
@@ -141,12 +141,7 @@ impl Rules {
         }
         found.sort_unstable();
         found.dedup();
-        // As short as they can be named from here.
-        let cwd = files::working_folder()?;
-        Ok(found
-            .into_iter()
-            .map(|path| path.strip_prefix(&cwd).map_or_else(|_| path.clone(), Path::to_owned))
-            .collect())
+        Ok(found.iter().map(|path| short(path)).collect())
     }
 
     /// A path below the top of the working tree as the repository names it; none where it lies outside.
@@ -157,6 +152,12 @@ impl Rules {
         let below = folder.join(absolute.file_name()?);
         Some(below.strip_prefix(&top).ok()?.to_string_lossy().into_owned())
     }
+}
+
+/// A path as short as it can be named from here.
+fn short(path: &Path) -> PathBuf {
+    let below = |folder: PathBuf| path.strip_prefix(folder).ok().map(Path::to_owned);
+    files::working_folder().ok().and_then(below).unwrap_or_else(|| path.to_owned())
 }
 
 /// The revision that rules are read from, and what it is called.

@@ -192,7 +192,11 @@ pub fn measured(record: &Record) -> String {
         let file = plain_line(&scores.candidate.file, NAME_MAX * 3);
         let model = scores.candidate.model.as_ref();
         let model = model.map_or_else(|| "a model that they do not name".to_owned(), ToString::to_string);
-        let at = scores.candidate.at.as_ref().map_or_else(String::new, |at| format!(", {}", plain_line(at, NAME_MAX)));
+        let at = scores
+            .candidate
+            .at
+            .as_ref()
+            .map_or_else(String::new, |at| format!(", {}", plain_line(at, NAME_MAX)));
         return format!("nothing here: results of {model} were read from {file}{at}");
     }
     let samples = &record.evidence.samples;

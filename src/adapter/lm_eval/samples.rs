@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::adapter::foreign::json::{self, Json};
 use crate::model::eval::{Key, Outcomes};
@@ -24,7 +24,7 @@ const DIGEST_BYTES: usize = 6;
 pub fn is_log(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let first = text.trim_start_matches('\u{feff}').trim_start();
-    first.starts_with('{') && first.get(..40).unwrap_or(first).contains("\"doc_id\"")
+    first.starts_with('{') && first.contains("\"doc_id\"")
 }
 
 /// The answers of one log.
@@ -61,7 +61,9 @@ impl Samples {
         }
         let text = std::str::from_utf8(bytes).map_err(|_| Refused("not UTF-8".to_owned()))?;
         let row = Row::read(text.trim_start_matches('\u{feff}'))?;
-        let item = row.item.ok_or_else(|| Refused("no doc_id: not a log of single answers".to_owned()))?;
+        let item = row
+            .item
+            .ok_or_else(|| Refused("no doc_id: not a log of single answers".to_owned()))?;
         let named = match (&row.hash, &item) {
             (Some(hash), _) => format!("hash {hash}"),
             (None, Item::Number(number)) => format!("id {number}"),
@@ -94,7 +96,9 @@ impl Samples {
             self.items += 1;
         }
         if self.items > ITEMS_MAX || self.series.len() > SERIES_MAX {
-            return Err(Refused(format!("more than {ITEMS_MAX} answers or {SERIES_MAX} metrics: too many for one task")));
+            return Err(Refused(format!(
+                "more than {ITEMS_MAX} answers or {SERIES_MAX} metrics: too many for one task"
+            )));
         }
         Ok(())
     }
@@ -104,13 +108,12 @@ impl Samples {
     /// # Errors
     /// When the log holds no answer.
     pub fn outcomes(self, task: &str) -> Result<Vec<Outcomes>, Refused> {
+        let graded: Vec<&str> = self.graded.keys().map(String::as_str).collect();
+        if !graded.is_empty() && self.series.keys().all(|(metric, _)| self.graded.contains_key(metric)) {
+            return Err(Refused(format!("no answer is right or wrong: {} are graded", graded.join(", "))));
+        }
         if self.series.is_empty() {
-            return Err(Refused(if self.graded.is_empty() {
-                "the log holds no answer".to_owned()
-            } else {
-                let metrics: Vec<&str> = self.graded.keys().map(String::as_str).collect();
-                format!("no answer is right or wrong: {} are graded", metrics.join(", "))
-            }));
+            return Err(Refused("the log holds no answer".to_owned()));
         }
         let binary = self.series.into_iter().filter(|((metric, _), _)| !self.graded.contains_key(metric));
         let outcomes = binary.map(|((metric, filter), answers)| Outcomes {
@@ -158,7 +161,12 @@ impl Row {
         let mut row = Self::default();
         for (key, value) in value.members() {
             match key.as_str() {
-                "doc_id" => row.item = value.count().map(Item::Number).or_else(|| value.text().map(|name| Item::Name(name.to_owned()))),
+                "doc_id" => {
+                    row.item = value
+                        .count()
+                        .map(Item::Number)
+                        .or_else(|| value.text().map(|name| Item::Name(name.to_owned())))
+                }
                 "doc_hash" => row.hash = value.text().map(str::to_owned),
                 "filter" => row.filter = value.text().unwrap_or_default().to_owned(),
                 "metrics" => row.metrics = value.items().iter().filter_map(Json::text).map(str::to_owned).collect(),

@@ -81,7 +81,10 @@ impl Accept<'_> {
         let at = || path.display().to_string();
         baseline.check_model(&model).map_err(|why| anyhow!(why)).with_context(at)?;
         let mut told: Vec<String> = left_out.iter().map(|why| format!("left out {}\n", plain_line(why, 300))).collect();
-        let (date, seal) = lines.first().map(|line| (line.date.clone(), line.record.clone())).unwrap_or_default();
+        let (date, seal) = lines
+            .first()
+            .map(|line| (line.date.clone(), line.record.clone()))
+            .unwrap_or_default();
         for line in lines {
             told.push(self.put(&mut baseline, line)?);
         }

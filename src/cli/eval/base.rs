@@ -60,7 +60,14 @@ pub fn base(options: &Eval, declared: &Declared, rules: &Rules, choice: &Choice<
     };
     let wanted = declared.gate.scores.as_ref().and_then(|keys| keys.base_model.as_ref());
     let named: Vec<PathBuf> = match (&options.baseline[..], &declared.baseline) {
-        ([], Some(path)) => vec![rules.top().join(path)],
+        ([], Some(path)) => {
+            let path = rules.named(path);
+            if !files::is_there(&path) && rules.committed(&path, COMMITTED_MAX_BYTES)?.is_none() {
+                base.why = format!("none: {} is not there yet", path.display());
+                return Ok(base);
+            }
+            vec![path]
+        }
         ([], None) => Vec::new(),
         (named, _) => named.to_vec(),
     };
@@ -146,7 +153,9 @@ fn chosen(mut accepted: Vec<Accepted>, wanted: Option<&ModelName>) -> Result<Opt
     }
     match (accepted.pop(), accepted.len()) {
         (Some(one), 0) => Ok(Some(one)),
-        (Some(_), _) => bail!("{number} baselines, and nothing says which: name one with --baseline, or the model with --base-model:\n{all}"),
+        (Some(_), _) => {
+            bail!("{number} baselines, and nothing says which: name one with --baseline, or the model with --base-model:\n{all}")
+        }
         (None, _) => bail!("{number} baselines, and none is of the wanted model: name one with --baseline:\n{all}"),
     }
 }
@@ -163,7 +172,10 @@ impl Base {
     fn accept(&mut self, accepted: Accepted, rules: &Rules) -> Result<()> {
         let Accepted { path, found, baseline } = accepted;
         if self.kind == BaseKind::Results {
-            bail!("--baseline: {} is a baseline, and others are results: name one kind", path.display());
+            bail!(
+                "--baseline: {} is a baseline, and others are results: name one kind",
+                path.display()
+            );
         }
         let digests = digest::digest_bytes(&found.bytes)?;
         self.artifacts.push(Artifact {
@@ -190,7 +202,10 @@ impl Base {
     /// Takes results: a file or folder is a run of its own, unless it only adds tasks to the one before it.
     fn take(&mut self, path: &Path, options: &Eval, rules: &Rules, choice: &Choice<'_>) -> Result<()> {
         if self.kind == BaseKind::Baseline {
-            bail!("--baseline: {} are results, and others are a baseline: name one kind", path.display());
+            bail!(
+                "--baseline: {} are results, and others are a baseline: name one kind",
+                path.display()
+            );
         }
         // The model option speaks of the candidate.
         let choice = Choice {
@@ -220,9 +235,7 @@ impl Base {
 }
 
 fn share_a_score(one: &Results, other: &Results) -> bool {
-    one.scores
-        .iter()
-        .any(|score| other.scores.iter().any(|same| same.key == score.key))
+    one.scores.iter().any(|score| other.scores.iter().any(|same| same.key == score.key))
 }
 
 /// A change must not edit the committed results that it is compared with.

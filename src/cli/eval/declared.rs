@@ -197,7 +197,7 @@ fn gate_path(options: &Eval, rules: &Rules) -> Result<Option<(PathBuf, Found)>> 
     if options.tolerance.is_some() || options.recipe.is_some() {
         return Ok(None);
     }
-    let found = rules.read(&rules.top().join(GATE), GATE_MAX_BYTES)?;
+    let found = rules.read(&rules.named(GATE), GATE_MAX_BYTES)?;
     Ok(found.map(|found| (PathBuf::from(GATE), found)))
 }
 
@@ -293,7 +293,12 @@ fn of_gate(path: &Path, found: Found) -> Result<Declared> {
         banners,
         is_new: found.is_new,
         series: series(&ingest),
-        adapter: ingest.adapter.as_deref().map(adapter::find).transpose().map_err(|why| anyhow!(why))?,
+        adapter: ingest
+            .adapter
+            .as_deref()
+            .map(adapter::find)
+            .transpose()
+            .map_err(|why| anyhow!(why))?,
         path: ingest.path,
         baseline: ingest.baseline,
         newest: ingest.newest,

@@ -88,7 +88,11 @@ pub fn one(path: &Path, choice: &Choice<'_>) -> Result<Read> {
         }
     }
     if left_out > 0 {
-        say(&format!("{}: {} left out, no results of a harness", path.display(), count(left_out, "file")));
+        say(&format!(
+            "{}: {} left out, no results of a harness",
+            path.display(),
+            count(left_out, "file")
+        ));
     }
     same_once(&mut found);
     chosen(path, found, choice)
@@ -120,7 +124,12 @@ fn file(path: &Path, choice: &Choice<'_>) -> Result<Read> {
     };
     let mut report: Report = (adapter.read)(&input, choice.series)?;
     if adapter.name == key_value::KEY_VALUE.name {
-        report.series.retain(|series| series.processes.iter().any(|process| matches!(process, crate::model::report::Process::Repetitions(_))));
+        report.series.retain(|series| {
+            series
+                .processes
+                .iter()
+                .any(|process| matches!(process, crate::model::report::Process::Repetitions(_)))
+        });
     }
     if report.series.is_empty() {
         bail!("holds no score");
@@ -159,7 +168,10 @@ fn chosen(folder: &Path, mut found: Vec<Read>, choice: &Choice<'_>) -> Result<Re
     }
     if found.len() > 1 && choice.newest {
         if let Some(undated) = found.iter().find(|read| read.run.at.is_none()) {
-            bail!("{}: no date inside, so that nothing says which is the newest: name one file", undated.run.file);
+            bail!(
+                "{}: no date inside, so that nothing says which is the newest: name one file",
+                undated.run.file
+            );
         }
         let newest = found.iter().filter_map(|read| read.run.at.clone()).max();
         found.retain(|read| read.run.at == newest);
@@ -186,13 +198,13 @@ fn is_named(model: &ModelName, wanted: &str) -> bool {
 
 fn listed(found: &[Read]) -> String {
     let line = |read: &Read| {
-        let model = read.run.model.as_ref().map_or_else(|| "model not named".to_owned(), ToString::to_string);
+        let model = read
+            .run
+            .model
+            .as_ref()
+            .map_or_else(|| "model not named".to_owned(), ToString::to_string);
         let at = read.run.at.as_deref().unwrap_or("no date inside");
-        format!(
-            "  {}: {model}, {}",
-            plain_line(&read.run.file, NAME_MAX),
-            plain_line(at, 40)
-        )
+        format!("  {}: {model}, {}", plain_line(&read.run.file, NAME_MAX), plain_line(at, 40))
     };
     let mut lines: Vec<String> = found.iter().take(LISTED_MAX).map(line).collect();
     if found.len() > LISTED_MAX {

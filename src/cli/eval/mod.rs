@@ -113,11 +113,15 @@ fn tolerance(text: &str) -> Result<Tolerance, String> {
     let bare = text.trim().parse::<f64>().is_ok_and(f64::is_finite);
     if bare {
         let number = text.trim();
-        return Err(format!("{number}: say {number}pp (percentage points) or {number}% (of the base's score)"));
+        return Err(format!(
+            "{number}: say {number}pp (percentage points) or {number}% (of the base's score)"
+        ));
     }
     let tolerance = Tolerance::parse_margin(text)?;
     match tolerance.unit {
-        Some(unit) => Err(format!("{text:?}: a score has no {unit}: say 1pp (percentage points) or 1% (of the base's score)")),
+        Some(unit) => Err(format!(
+            "{text:?}: a score has no {unit}: say 1pp (percentage points) or 1% (of the base's score)"
+        )),
         None => Ok(tolerance),
     }
 }
@@ -173,7 +177,7 @@ impl Eval {
     /// The results that are judged: the named ones, else those that the gate names.
     fn paths(&self, declared: &Declared, rules: &Rules) -> Result<Vec<PathBuf>> {
         match (&self.results[..], &declared.path) {
-            ([], Some(path)) => Ok(vec![rules.top().join(path)]),
+            ([], Some(path)) => Ok(vec![rules.named(path)]),
             ([], None) => bail!("no results are named: give a result file or its folder"),
             (named, _) => Ok(named.to_vec()),
         }

@@ -309,9 +309,7 @@ fn notes(score: &Score, other: &Score, tolerance: f64, answer: &mut Answer) {
     }
     let unstated = unstated(score, other);
     if !unstated.is_empty() {
-        answer
-            .notes
-            .push(format!("not stated on either side, so it may differ: {}", unstated.join(", ")));
+        answer.notes.push(words::unstated(&unstated));
     }
     for (side, score) in [("base", score), ("candidate", other)] {
         match score.stderr {

@@ -19,6 +19,8 @@ use super::unpaired::{FromNoise, from_noise};
 use crate::model::eval::{Key, Results};
 use crate::model::judgement::{Outcome, Verdict};
 
+pub use words::OF_THE_RUN;
+
 pub use crate::model::gate::Test;
 
 /// The tolerance where none is declared, in percentage points.

@@ -40,7 +40,12 @@ pub(super) fn compare(question: &Question<'_>, other: &Score, [base, candidate]:
         Ok(Aim::Lower) => base - candidate,
         Ok(Aim::Target(_)) => {
             let because = format!("{}: a share of the base says nothing of a score with a target.", score.key);
-            return settle(answer, Verdict::Incomparable, because, "Declare its scale, and a tolerance in points.");
+            return settle(
+                answer,
+                Verdict::Incomparable,
+                because,
+                "Declare its scale, and a tolerance in points.",
+            );
         }
         Err(Differs { why, next }) => return settle(answer, Verdict::Incomparable, format!("{}: {why}.", score.key), next),
     };
@@ -69,18 +74,18 @@ pub(super) fn compare(question: &Question<'_>, other: &Score, [base, candidate]:
 }
 
 fn sentence(score: &Score, open: &Open, better: f64, tolerance: f64) -> String {
-    let Open {
-        base,
-        candidate,
-        gain_pct,
-    } = open;
+    let Open { base, candidate, gain_pct } = open;
     let shown = |change: f64| size_beside(change.abs(), if tolerance.is_finite() { tolerance } else { 0.0 }, Scale::Pct, "");
     let change = match gain_pct {
         Some(0.0) => "no better and no worse".to_owned(),
         Some(gain) if *gain > 0.0 => format!("better by {}", shown(*gain)),
         Some(gain) if !tolerance.is_finite() => format!("worse by {}", shown(*gain)),
         Some(gain) if -gain > tolerance + SLACK_PCT => {
-            format!("worse by {}, more than the {} that is allowed", shown(*gain), size(tolerance, Scale::Pct, ""))
+            format!(
+                "worse by {}, more than the {} that is allowed",
+                shown(*gain),
+                size(tolerance, Scale::Pct, "")
+            )
         }
         Some(gain) => format!("worse by {}, of {} that is allowed", shown(*gain), size(tolerance, Scale::Pct, "")),
         None => format!(

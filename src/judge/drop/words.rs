@@ -98,8 +98,15 @@ pub(super) fn next(verdict: Verdict, lacks_items: bool) -> &'static str {
     }
 }
 
+/// How notes begin that speak of the run as a whole, and so are often said of every score.
+pub const OF_THE_RUN: [&str; 2] = ["other settings differ: ", "not stated on either side"];
+
 pub(super) fn settings_differ(settings: &[String]) -> String {
-    format!("other settings differ: {}", settings.join("; "))
+    format!("{}{}", OF_THE_RUN[0], settings.join("; "))
+}
+
+pub(super) fn unstated(fields: &[&str]) -> String {
+    format!("{}, so it may differ: {}", OF_THE_RUN[1], fields.join(", "))
 }
 
 pub(super) fn of_the_base(percent: f64, tolerance: f64) -> String {

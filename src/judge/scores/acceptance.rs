@@ -88,7 +88,11 @@ pub fn lines(record: &Record, wanted: &Wanted<'_>) -> Result<Accepted, String> {
 }
 
 fn scores(record: &Record) -> Result<&Scores, String> {
-    record.evidence.scores.as_ref().ok_or_else(|| "the record holds no scores".to_owned())
+    record
+        .evidence
+        .scores
+        .as_ref()
+        .ok_or_else(|| "the record holds no scores".to_owned())
 }
 
 /// The model that a record's scores are of: as its results name it, or as a person does.

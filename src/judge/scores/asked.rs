@@ -100,7 +100,9 @@ impl Asked<'_> {
 
     /// The names that are declared and must stand on some side.
     pub(super) fn wanted<'r>(&'r self, rule: &'r Rule) -> Vec<&'r String> {
-        let ScoreKeys { tasks, groups, metrics, .. } = self.keys;
+        let ScoreKeys {
+            tasks, groups, metrics, ..
+        } = self.keys;
         let judged = metrics.iter().filter(|pattern| pattern.role == Role::Gate);
         let declared = judged.map(|pattern| &pattern.name);
         let mut wanted: Vec<&String> = tasks.iter().chain(groups).chain(declared).chain([&rule.metric]).collect();

@@ -82,10 +82,16 @@ fn outcome(case: &Case<'_>, verdicts: &[Ruling]) -> Outcome {
 /// Refuses a base of another model than the declared one.
 fn foreign_model(keys: &ScoreKeys, scores: &Scores) -> Result<(), String> {
     let Some(wanted) = &keys.base_model else { return Ok(()) };
-    let other = scores.base.iter().filter_map(|run| run.model.as_ref()).find(|model| !wanted.agrees(model));
+    let other = scores
+        .base
+        .iter()
+        .filter_map(|run| run.model.as_ref())
+        .find(|model| !wanted.agrees(model));
     match other {
         None => Ok(()),
-        Some(other) => Err(format!("the base's scores are of the model {other}, and those of {wanted} are wanted")),
+        Some(other) => Err(format!(
+            "the base's scores are of the model {other}, and those of {wanted} are wanted"
+        )),
     }
 }
 
@@ -93,7 +99,9 @@ fn foreign_model(keys: &ScoreKeys, scores: &Scores) -> Result<(), String> {
 fn unnamed_model(keys: &ScoreKeys, scores: &Scores) -> Option<String> {
     let first = scores.base.first()?;
     match (&keys.base_model, &first.model) {
-        (None, Some(model)) => Some(format!("nothing says of which model the base's scores must be: they are of {model}")),
+        (None, Some(model)) => Some(format!(
+            "nothing says of which model the base's scores must be: they are of {model}"
+        )),
         (None, None) => Some("nothing says of which model the base's scores are, nor must be".to_owned()),
         (Some(wanted), None) => Some(format!(
             "the base's scores do not say of which model they are: those of {wanted} are wanted"
@@ -154,7 +162,12 @@ impl Judging<'_> {
                     "{}: no score of either side has this name: not measured, which is no pass.",
                     plain_line(pattern, 100)
                 );
-                self.bare(pattern, Verdict::NotMeasured, because, "Run the task, or mend the name in the gate.")
+                self.bare(
+                    pattern,
+                    Verdict::NotMeasured,
+                    because,
+                    "Run the task, or mend the name in the gate.",
+                )
             })
             .collect()
     }
@@ -174,10 +187,7 @@ impl Judging<'_> {
     }
 
     fn unknown_kind(&self) -> Ruling {
-        let because = format!(
-            "A rule of the kind {} says nothing of scores.",
-            plain_line(&self.rule.kind, 60)
-        );
+        let because = format!("A rule of the kind {} says nothing of scores.", plain_line(&self.rule.kind, 60));
         let next = "Judge it with the command that measures it, or with the version that wrote the gate.";
         Ruling {
             outcome: Outcome::Error,
@@ -193,7 +203,8 @@ fn common(verdicts: &mut [Ruling]) -> Vec<String> {
         return Vec::new();
     };
     let in_all = |warning: &&String| verdicts.iter().filter(compared).all(|ruling| ruling.warnings.contains(warning));
-    let common: Vec<String> = first.warnings.iter().filter(in_all).cloned().collect();
+    let of_the_run = |warning: &&String| drop::OF_THE_RUN.iter().any(|words| warning.starts_with(words));
+    let common: Vec<String> = first.warnings.iter().filter(of_the_run).filter(in_all).cloned().collect();
     for ruling in verdicts.iter_mut() {
         ruling.warnings.retain(|warning| !common.contains(warning));
     }
@@ -219,7 +230,9 @@ fn renamed(verdicts: &[Ruling], base: &Results, candidate: &Results) -> Option<S
         .iter()
         .filter_map(|(key, value, items)| {
             let same = |(other, v, n): &&(Key, u64, u64)| other.metric == key.metric && v == value && n == items;
-            let [one] = come.iter().filter(same).collect::<Vec<_>>()[..] else { return None };
+            let [one] = come.iter().filter(same).collect::<Vec<_>>()[..] else {
+                return None;
+            };
             Some((key.to_string(), one.0.to_string()))
         })
         .collect();

@@ -104,7 +104,9 @@ impl Reference {
 
     /// Says where the newest run lies elsewhere than the middle that is judged with: a level that fell, or slack that grew.
     fn level(&mut self, newest: &Score, middle: f64, values: &[f64]) {
-        let (Some(value), true) = (newest.value, values.len() > 1) else { return };
+        let (Some(value), true) = (newest.value, values.len() > 1) else {
+            return;
+        };
         let top = newest.extent.map_or(1.0, crate::model::eval::Extent::top);
         let rise_pp = 100.0 * (value - middle) / if top.is_finite() { top } else { middle.abs() };
         let gain_pp = match newest.aim {

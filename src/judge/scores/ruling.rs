@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{Judging, KIND};
 use crate::judge::drop::{Answer, DEFAULT_TOLERANCE_PP, Demand, Open, Threshold};
-use crate::model::eval::evidence::BaseKind;
 use crate::model::eval::Key;
+use crate::model::eval::evidence::BaseKind;
 use crate::model::gate::Against;
 use crate::model::judgement::{Range, Ruling, Verdict};
 use crate::model::metric::Scale;
@@ -90,7 +90,9 @@ impl Judging<'_> {
             (ruling.base, ruling.candidate) = (Some(self.range(&answer.key, base)), Some(one(candidate)));
         }
         if let Some(spread) = self.reference.spread(&answer.key).filter(|spread| spread.runs > 1) {
-            let ends = ruling.base.map(|Range { min, max, .. }| [min, max].map(|end| size(end, Scale::Abs, &ruling.unit)));
+            let ends = ruling
+                .base
+                .map(|Range { min, max, .. }| [min, max].map(|end| size(end, Scale::Abs, &ruling.unit)));
             let ends = ends.map_or_else(String::new, |[low, high]| format!(", from {low} to {high}"));
             ruling
                 .warnings

@@ -22,7 +22,10 @@ pub(super) fn of(case: &Case<'_>, scores: &Scores, verdicts: &[Ruling]) -> (Disp
 fn exploratory(case: &Case<'_>, scores: &Scores, verdicts: &[Ruling]) -> Vec<String> {
     let unknown = case.gate.complete.iter().filter_map(|field| {
         let why = case.identity.unknown(field)?;
-        Some(format!("the identity is not complete: {} is unknown ({why})", plain_line(field, 60)))
+        Some(format!(
+            "the identity is not complete: {} is unknown ({why})",
+            plain_line(field, 60)
+        ))
     });
     let mut facts: Vec<String> = unknown.collect();
     if case.gate.from == "command line" {

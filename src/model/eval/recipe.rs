@@ -52,12 +52,16 @@ struct Regression {
 /// Where the YAML is broken, with line and column, or it asks nothing of scores.
 pub fn parse(text: &str, file: &str) -> Result<Recipe, String> {
     let read: File = serde_saphyr::from_str(text).map_err(|error| {
-        let at = error.location().map_or_else(String::new, |at| format!(":{}:{}", at.line(), at.column()));
+        let at = error
+            .location()
+            .map_or_else(String::new, |at| format!(":{}:{}", at.line(), at.column()));
         let what = error.without_snippet().to_string();
         format!("{file}{at}: {}", plain_line(what.lines().next().unwrap_or_default(), 300))
     })?;
     let Some(Eval { harness, regression }) = read.eval else {
-        return Err(format!("{file}: has no eval section, so it asks nothing of scores: give one with eval.regression"));
+        return Err(format!(
+            "{file}: has no eval section, so it asks nothing of scores: give one with eval.regression"
+        ));
     };
     let Some(Regression { baseline, threshold_pct }) = regression else {
         return Err(format!(

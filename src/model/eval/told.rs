@@ -181,7 +181,10 @@ impl Config<'_> {
     fn settings(&self) -> BTreeMap<String, String> {
         let own = self.0.iter().filter(|(name, _)| !NO_SETTING.contains(&name.as_str()));
         let own = own.map(|(name, value)| (name.clone(), value.clone()));
-        let arguments = self.arguments().into_iter().filter(|(name, _)| !NAMES_MODEL.contains(&name.as_str()));
+        let arguments = self
+            .arguments()
+            .into_iter()
+            .filter(|(name, _)| !NAMES_MODEL.contains(&name.as_str()));
         own.chain(arguments.map(|(name, value)| (format!("model_args.{name}"), value)))
             .collect()
     }
@@ -190,7 +193,9 @@ impl Config<'_> {
     fn arguments(&self) -> BTreeMap<String, String> {
         let text = self.0.get("model_args").map_or("", |text| text.trim_matches(['{', '}']));
         let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
-        pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect()
+        pairs
+            .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
+            .collect()
     }
 
     fn model(&self) -> Option<ModelName> {

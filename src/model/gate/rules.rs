@@ -88,9 +88,17 @@ fn rule(table: &Table<'_>, names: &Names<'_, '_>) -> Option<DeclaredRule> {
     let scope = scope(&metric, names)?;
     let tolerance = table
         .read("tolerance", |value| {
-            let read = if kind == "exact" || kind == DROP { value::margin } else { value::tolerance };
+            let read = if kind == "exact" || kind == DROP {
+                value::margin
+            } else {
+                value::tolerance
+            };
             let tolerance = read(value)?;
-            if kind == DROP { of_scores(tolerance) } else { in_scale(tolerance, &scope) }
+            if kind == DROP {
+                of_scores(tolerance)
+            } else {
+                in_scale(tolerance, &scope)
+            }
         })
         .or_else(|| default_tolerance(&kind, against, table, &scope));
     let bound = |key: &str| table.read(key, |value| parse_bound(&value::bound(value)?, &scope));
@@ -121,7 +129,11 @@ fn check_scores(table: &Table<'_>, names: &Names<'_, '_>, against: Against, fixt
         table.fault(at("against"), "against", why);
     }
     if fixture != "*" {
-        table.fault(at("fixture"), "fixture", "scores have no fixture: leave the key out, and name the task as the metric");
+        table.fault(
+            at("fixture"),
+            "fixture",
+            "scores have no fixture: leave the key out, and name the task as the metric",
+        );
     }
 }
 

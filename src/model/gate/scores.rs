@@ -98,7 +98,10 @@ impl ModelName {
         if id.is_empty() {
             return wrong("the model has no name");
         }
-        if digest.as_deref().is_some_and(|digest| !crate::model::eval::baseline::is_digest(digest)) {
+        if digest
+            .as_deref()
+            .is_some_and(|digest| !crate::model::eval::baseline::is_digest(digest))
+        {
             return wrong("a digest is 8 to 64 hexadecimal digits");
         }
         Ok(Self { id: id.to_owned(), digest })
@@ -180,7 +183,14 @@ mod tests {
             metric: "exact_match".to_owned(),
             filter: "strict-match".to_owned(),
         };
-        for pattern in ["gsm8k", "exact_match", "exact_match,strict-match", "gsm8k/exact_match", "gsm8k/*", "*"] {
+        for pattern in [
+            "gsm8k",
+            "exact_match",
+            "exact_match,strict-match",
+            "gsm8k/exact_match",
+            "gsm8k/*",
+            "*",
+        ] {
             assert!(names(pattern, &key), "{pattern}");
         }
         for pattern in ["gsm", "strict-match", "gsm8k/acc", "gsm8k/exact_match,none", ""] {

@@ -90,10 +90,7 @@ fn metric(table: &Table<'_>, keys: &SeriesPattern) -> Option<Metric> {
         unit: None,
     });
     let at = table.value("tolerance").map_or(table.at, |value| value.span().start);
-    metric
-        .with_tolerance(&tolerance)
-        .map_err(|why| table.reading.fault(at, why))
-        .ok()
+    metric.with_tolerance(&tolerance).map_err(|why| table.reading.fault(at, why)).ok()
 }
 
 /// What holds where gate measures itself.

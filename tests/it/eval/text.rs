@@ -204,7 +204,7 @@ fn what_would_not_read_back_is_not_written() {
         (
             of(Score {
                 setup: Setup {
-                task_hash: Some("ab12".to_owned()),
+                    task_hash: Some("ab12".to_owned()),
                     harness: Some(String::new()),
                     ..Setup::default()
                 },
