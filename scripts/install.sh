@@ -52,3 +52,18 @@ need_rust() {
     return 1
   fi
 }
+
+# need_python PACKAGE==VERSION...: installs programs from PyPI into a folder of their own below target, and puts that on PATH.
+need_python() {
+  local folder=target/tools/python
+  if [[ ! -x $folder/bin/pip ]]; then
+    python3 -m venv "$folder" >&2 || { need_package python3-venv && python3 -m venv "$folder" >&2; } || return 1
+  fi
+  "$folder/bin/pip" install -q --disable-pip-version-check "$@" >&2 || return 1
+  PATH=$PWD/$folder/bin:$PATH
+}
+
+need_package() {
+  echo "missing: installing $1" >&2
+  apt_install "$1"
+}

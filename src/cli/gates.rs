@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use super::{answer, say};
 use crate::edge::{files, git};
 use crate::model::gate::declaration::{Declaration, Source};
-use crate::model::gate::{Against, Fault, Known, Rule, parse};
+use crate::model::gate::{Against, Fault, Known, Rule, parse, waiver};
 use crate::model::text::plain_line;
 use crate::{adapter, check, exit, judge};
 
@@ -68,12 +68,12 @@ pub fn read(text: &str, file: &str) -> Result<Declaration, Vec<Fault>> {
     parse(text, file, &known)
 }
 
-/// The gate files of the repository around the working folder, or of the folder itself outside of one: their paths, and the names by
-/// which messages call them.
-fn declared() -> Result<Vec<(PathBuf, String)>> {
+/// The gate files, or the waivers, of the repository around the working folder, or of the folder itself outside of one: their paths, and the
+/// names by which messages call them.
+fn declared(in_folder: &str) -> Result<Vec<(PathBuf, String)>> {
     let folder = files::working_folder()?;
     let top = git::top(&folder).unwrap_or(folder);
-    let paths = files::listing(&top.join("gates"), ".toml")?;
+    let paths = files::listing(&top.join(in_folder), ".toml")?;
     let named = paths.into_iter().map(|path| {
         let name = path.strip_prefix(&top).unwrap_or(&path).display().to_string();
         (path, name)
@@ -82,40 +82,54 @@ fn declared() -> Result<Vec<(PathBuf, String)>> {
 }
 
 /// A declaration, or the lines that tell why there is none.
-fn load(path: &Path, name: &str) -> Result<Declaration, Vec<String>> {
+pub fn load(path: &Path, name: &str) -> Result<Declaration, Vec<String>> {
     let text = files::read_declared(path, GATE_MAX_BYTES).map_err(|error| vec![format!("{error:#}")])?;
     read(&text, name).map_err(|faults| faults.iter().map(Fault::to_string).collect())
 }
 
+/// The faults of a waiver, one a line.
+fn waiver_faults(path: &Path, name: &str) -> Result<(), Vec<String>> {
+    let text = files::read_declared(path, waiver::FILE_MAX_BYTES).map_err(|error| vec![format!("{error:#}")])?;
+    let read = waiver::parse(&text, name).map(drop);
+    read.map_err(|faults| faults.iter().map(Fault::to_string).collect())
+}
+
+fn is_waiver(path: &Path) -> bool {
+    path.parent().is_some_and(|folder| folder.ends_with("waivers"))
+}
+
 fn check(named: &[PathBuf]) -> Result<u8> {
-    let gates = if named.is_empty() {
-        declared()?
+    let files = if named.is_empty() {
+        [declared("gates")?, declared(waiver::FOLDER)?].concat()
     } else {
         named.iter().map(|path| (path.clone(), path.display().to_string())).collect()
     };
-    if gates.is_empty() {
+    let (waivers, gates): (Vec<_>, Vec<_>) = files.into_iter().partition(|(path, _)| is_waiver(path));
+    if gates.is_empty() && (named.is_empty() || waivers.is_empty()) {
         say("gate: no gate is declared: there is no gates/*.toml here");
         return Ok(exit::INCONCLUSIVE.code);
     }
     let mut told = String::new();
     let mut wrong = 0_usize;
-    for (path, name) in &gates {
-        if let Err(lines) = load(path, name) {
-            wrong += 1;
-            told.extend(lines.iter().map(|line| plain_line(line, LINE_MAX) + "\n"));
-        }
-    }
-    told += &match (gates.len(), wrong) {
-        (1, 0) => "1 gate is sound\n".to_owned(),
-        (all, 0) => format!("{all} gates are sound\n"),
-        (all, wrong) => format!("{wrong} of {all} gates have faults\n"),
+    let mut inspect = |what: &str, files: &[(PathBuf, String)], faults: fn(&Path, &str) -> Result<(), Vec<String>>| {
+        let lines: Vec<Vec<String>> = files.iter().filter_map(|(path, name)| faults(path, name).err()).collect();
+        told.extend(lines.iter().flatten().map(|line| plain_line(line, LINE_MAX) + "\n"));
+        wrong += lines.len();
+        told += &match (files.len(), lines.len()) {
+            (0, _) => String::new(),
+            (1, 0) => format!("1 {what} is sound\n"),
+            (all, 0) => format!("{all} {what}s are sound\n"),
+            (all, wrong) => format!("{wrong} of {all} {what}s have faults\n"),
+        };
     };
+    inspect("gate", &gates, |path, name| load(path, name).map(drop));
+    inspect("waiver", &waivers, waiver_faults);
     answer(&told)?;
     Ok(if wrong == 0 { exit::PASS.code } else { exit::ERROR.code })
 }
 
 fn list() -> Result<u8> {
-    let gates = declared()?;
+    let gates = declared("gates")?;
     if gates.is_empty() {
         say("gate: no gate is declared: there is no gates/*.toml here");
     }

@@ -8,6 +8,7 @@ mod completions;
 mod eval;
 mod explain;
 mod gates;
+mod hook;
 mod host;
 mod identity;
 mod ingest;
@@ -22,6 +23,7 @@ mod rules;
 mod schema;
 mod sealed;
 mod selftest;
+mod waive;
 mod workload;
 
 use std::fmt;
@@ -56,10 +58,12 @@ enum Command {
     Gates(gates::Gates),
     Identity(identity::Identity),
     Preflight(preflight::Preflight),
+    Hook(hook::HookCommand),
     Host(host::Host),
     Ingest(ingest::Ingest),
     Init(init::Init),
     Ledger(ledger::Ledger),
+    Waive(waive::Waive),
     Selftest(selftest::Selftest),
     Workload(workload::Workload),
     Explain(explain::Explain),
@@ -83,10 +87,12 @@ pub fn main() -> u8 {
         Command::Gates(gates) => gates.run(),
         Command::Identity(identity) => identity.run(),
         Command::Preflight(preflight) => preflight.run(),
+        Command::Hook(hook) => hook.run(),
         Command::Host(host) => host.run(),
         Command::Ingest(ingest) => ingest.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),
+        Command::Waive(waive) => waive.run(),
         Command::Selftest(selftest) => selftest.run(),
         Command::Workload(workload) => workload.run(),
         Command::Explain(explain) => explain.run(),

@@ -54,6 +54,15 @@ pub fn words(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
+/// A day, `YYYY-MM-DD`.
+pub fn day(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    match text.parse::<jiff::civil::Date>() {
+        Ok(_) if text.len() == 10 => Ok(text.to_owned()),
+        _ => Err(format!("{text:?}: write a day, such as 2026-12-31")),
+    }
+}
+
 /// A number of days, such as `30d`.
 pub fn days(text: &str) -> Result<u32, String> {
     let number = text.trim().strip_suffix('d').unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The clock.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
@@ -27,5 +27,21 @@ impl Stopwatch {
     /// Seconds since the start.
     pub fn elapsed_s(&self) -> f64 {
         self.0.elapsed().as_secs_f64()
+    }
+}
+
+/// A moment by which something must be done.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline(Instant);
+
+impl Deadline {
+    /// So long from now.
+    pub fn after(time: Duration) -> Self {
+        Self(Instant::now() + time)
+    }
+
+    /// What is left until then; zero once it has passed.
+    pub fn left(&self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
     }
 }

@@ -74,6 +74,13 @@ pub fn names() -> Vec<String> {
     names
 }
 
+/// What another `gate` may see of this process's variables: all but git's own, which in a hook would mislead it.
+pub fn of_another_gate() -> Variables {
+    std::env::vars_os()
+        .filter(|(name, _)| !name.to_string_lossy().starts_with("GIT_"))
+        .collect()
+}
+
 /// What a measured process may see of this process's variables.
 pub fn of_children(pass: &[String]) -> Scrubbed {
     scrub(std::env::vars_os(), pass)

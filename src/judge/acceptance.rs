@@ -7,7 +7,7 @@ use super::{Case, crossover, judge, summary};
 use crate::model::baseline::{SampleLine, is_date};
 use crate::model::gate::{Against, Rule};
 use crate::model::identity::{build_digest, identity_digest};
-use crate::model::judgement::Disposition;
+use crate::model::judgement::{Disposition, Verdict};
 use crate::model::metric::{Metric, Role, Scale};
 use crate::model::number::{difference, figure, size};
 use crate::model::record::{Context, Record};
@@ -116,6 +116,9 @@ fn refuse(record: &Record) -> Result<(), String> {
     }
     if record.cancelled.is_some() || record.evidence.ended.is_some() {
         return Err("the session did not come to its end".to_owned());
+    }
+    if record.judgement.verdicts.iter().any(|ruling| ruling.verdict == Verdict::Waived) {
+        return Err("the record holds a waived regression, which moves no baseline: accept a session without one".to_owned());
     }
     let context = Context {
         baseline: None,

@@ -140,6 +140,7 @@ fn buckets<'a>(
 ) -> impl Iterator<Item = Bucket<'a>> {
     let bucket = move |(rule, metric, course): (&'a Rule, &'a Metric, &'a Course<'a>)| {
         let band = bands.and_then(|bands| bands.find(&course.cell.fixture, &metric.name));
+        let waiver = rule::waived::find(case.context, &case.gate.name, rule, &course.cell.fixture, &metric.name);
         let (metric, unsuited) = rule::suited(rule, metric);
         Bucket {
             rule,
@@ -156,6 +157,7 @@ fn buckets<'a>(
             command: &case.context.command,
             identical: case.context.identical,
             band,
+            waiver,
         }
     };
     let asked = questions(case.gate, case.plan).into_iter();

@@ -64,6 +64,8 @@ pub enum Verdict {
     New,
     /// The rule is switched off.
     RuleDisabled,
+    /// A regression that a reviewed file accepts, up to its limit and until its day.
+    Waived,
     /// A claimed gain is shown.
     ImprovementShown,
     /// A claimed gain is shown not to be there.
@@ -72,7 +74,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// Every verdict, in the order in which it is explained.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Regression,
         Self::SmallSlowdown,
         Self::NoRegression,
@@ -88,6 +90,7 @@ impl Verdict {
         Self::Advisory,
         Self::New,
         Self::RuleDisabled,
+        Self::Waived,
         Self::ImprovementShown,
         Self::ClaimRejected,
     ];
@@ -110,6 +113,7 @@ impl Verdict {
             Self::Advisory => "advisory",
             Self::New => "new",
             Self::RuleDisabled => "rule_disabled",
+            Self::Waived => "waived",
             Self::ImprovementShown => "improvement_shown",
             Self::ClaimRejected => "claim_rejected",
         }
@@ -126,9 +130,13 @@ impl Verdict {
             | Self::EnvironmentShift
             | Self::Advisory
             | Self::RuleDisabled => Outcome::Inconclusive,
-            Self::SmallSlowdown | Self::NoRegression | Self::IdenticalArtifact | Self::Improvement | Self::New | Self::ImprovementShown => {
-                Outcome::Pass
-            }
+            Self::SmallSlowdown
+            | Self::NoRegression
+            | Self::IdenticalArtifact
+            | Self::Improvement
+            | Self::New
+            | Self::Waived
+            | Self::ImprovementShown => Outcome::Pass,
         }
     }
 
@@ -179,6 +187,10 @@ impl Verdict {
             Self::New => "There is no counterpart to compare with yet: noted, until a session of it is accepted.",
             Self::RuleDisabled => {
                 "The rule is switched off (a threshold of -100 points, below which no score can fall), so it has no answer. It is never a pass."
+            }
+            Self::Waived => {
+                "A regression, which a reviewed file in gates/waivers accepts: it is within that file's limit, and the file has not expired. It passes and moves no \
+                 baseline."
             }
             Self::ImprovementShown => {
                 "The claimed gain is shown: the candidate is faster beyond doubt and not short of the claim beyond doubt."

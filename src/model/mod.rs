@@ -16,6 +16,7 @@ pub mod number;
 pub mod pattern;
 pub mod placeholder;
 pub mod plan;
+pub mod push;
 pub mod quantity;
 pub mod record;
 pub mod relabel;

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::baseline::{BandLine, BaselineUse};
 use super::evidence::Evidence;
 use super::gate::Gate;
+use super::gate::waiver::Waiver;
 use super::host::Host;
 use super::identity::Identity;
 use super::judgement::Judgement;
@@ -58,8 +59,8 @@ pub struct Context {
     pub attempt: u32,
     /// Accepted noise bands of the measured buckets.
     pub band: Vec<BandLine>,
-    /// Waivers that apply.
-    pub waivers: Vec<Value>,
+    /// Waivers of this gate that hold on the day of the record.
+    pub waivers: Vec<Waiver>,
     /// What a reviewer must see: changed gates, changed harness.
     pub banners: Vec<String>,
     /// The baseline that it is judged with; null where none was named.

@@ -77,8 +77,8 @@ impl Samples {
                 continue;
             }
             let right = match value {
-                Some(value) if value == 1.0 => true,
-                Some(value) if value == 0.0 => false,
+                Some(1.0) => true,
+                Some(0.0) => false,
                 _ => {
                     self.graded.insert(metric, ());
                     continue;

@@ -15,42 +15,31 @@ use crate::model::baseline::{BandLine, Baseline, SampleLine};
 use crate::model::record::{Record, VERSION, seal};
 use crate::model::text::plain_line;
 
+/// What the lines of one baseline are worth.
+#[derive(Debug, Default)]
+pub struct Inspection {
+    /// Lines whose evidence carries them.
+    pub proved: usize,
+    /// Lines without a record, which nothing proves and no verdict rests on.
+    pub historical: usize,
+    /// What is wrong, one sentence a line.
+    pub violations: Vec<String>,
+}
+
 /// Checks every file. A line that its evidence does not carry is a violation; a baseline without a line is nothing checked.
 pub fn check(files: &[PathBuf]) -> Result<u8> {
     let (mut out, mut violations, mut lines) = (String::new(), 0, 0);
     for path in files {
-        let (mut proved, mut historical) = (0, 0);
-        let mut tell = |what: String, verdict: Result<(), String>| match verdict {
-            Ok(()) => proved += 1,
-            Err(why) => {
-                violations += 1;
-                out.push_str(&format!("{}: {what}: {}\n", path.display(), plain_line(&why, 1000)));
-            }
-        };
-        if let Some(bytes) = baselines::read(path)?.filter(|bytes| scores::is_one(bytes)) {
-            for (what, verdict) in scores::proved(&scores::read(&bytes, path)?, path)? {
-                tell(what, verdict);
-            }
-            lines += proved;
-            out.push_str(&format!("{}: {proved} lines with sound evidence\n", path.display()));
-            continue;
+        let found = inspect(path)?;
+        let name = path.display();
+        for why in &found.violations {
+            out.push_str(&format!("{name}: {why}\n"));
         }
-        let baseline = read_existing(path)?;
-        for line in baseline.samples() {
-            let what = format!("{} of {}, {}", plain_line(&line.metric, 100), shown(&line.fixture), line.date);
-            match &line.record {
-                Some(record) => tell(what, sample(path, &baseline, line, record)?),
-                None => historical += 1,
-            }
-        }
-        for line in baseline.bands() {
-            let what = format!("band of {} of {}", plain_line(&line.metric, 100), shown(&line.fixture));
-            tell(what, proved_band(path, &baseline, line)?);
-        }
-        lines += proved + historical;
+        violations += found.violations.len();
+        lines += found.proved + found.historical;
         out.push_str(&format!(
-            "{}: {proved} lines with sound evidence, {historical} historical\n",
-            path.display()
+            "{name}: {} lines with sound evidence, {} historical\n",
+            found.proved, found.historical
         ));
     }
     out.push_str(&format!("{violations} violations\n"));
@@ -60,6 +49,37 @@ pub fn check(files: &[PathBuf]) -> Result<u8> {
         (0, _) => exit::PASS.code,
         _ => exit::VIOLATION.code,
     })
+}
+
+/// Checks one file.
+///
+/// # Errors
+/// When it is missing, cannot be read, or is no baseline.
+pub fn inspect(path: &Path) -> Result<Inspection> {
+    let mut found = Inspection::default();
+    let mut tell = |what: String, verdict: Result<(), String>| match verdict {
+        Ok(()) => found.proved += 1,
+        Err(why) => found.violations.push(format!("{what}: {}", plain_line(&why, 1000))),
+    };
+    if let Some(bytes) = baselines::read(path)?.filter(|bytes| scores::is_one(bytes)) {
+        for (what, verdict) in scores::proved(&scores::read(&bytes, path)?, path)? {
+            tell(what, verdict);
+        }
+        return Ok(found);
+    }
+    let baseline = read_existing(path)?;
+    for line in baseline.samples() {
+        let what = format!("{} of {}, {}", plain_line(&line.metric, 100), shown(&line.fixture), line.date);
+        if let Some(record) = &line.record {
+            tell(what, sample(path, &baseline, line, record)?);
+        }
+    }
+    for line in baseline.bands() {
+        let what = format!("band of {} of {}", plain_line(&line.metric, 100), shown(&line.fixture));
+        tell(what, proved_band(path, &baseline, line)?);
+    }
+    found.historical = baseline.samples().filter(|line| line.record.is_none()).count();
+    Ok(found)
 }
 
 fn sample(path: &Path, baseline: &Baseline, line: &SampleLine, record: &str) -> Result<Result<(), String>> {

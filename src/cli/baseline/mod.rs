@@ -2,7 +2,7 @@
 
 mod accept;
 pub mod band;
-mod check;
+pub mod check;
 mod import;
 mod scores;
 mod show;

@@ -114,6 +114,8 @@ impl Runner<'_> {
                 "this change touches baselines or prompts, and those of the {words} are used: {paths}"
             ));
         }
+        let waivers = self.waivers(&declared.name)?;
+        banners.extend(waivers.banners);
         let (baseline, band) = self.baseline(gate, plan)?;
         let calibrated = self.options.calibration.as_ref().map(|calibration| calibration.command.clone());
         Ok(Context {
@@ -121,7 +123,7 @@ impl Runner<'_> {
             head: self.workspace.answers_for.clone(),
             attempt: 1,
             band,
-            waivers: Vec::new(),
+            waivers: waivers.hold,
             banners,
             baseline,
             unaffected: None,

@@ -44,7 +44,7 @@ pub struct Runner<'a> {
     pub options: &'a Perf,
     pub workspace: Workspace,
     pub devices: Vec<Gpu>,
-    places: &'a Places,
+    pub places: &'a Places,
     interrupts: &'a Interrupts,
     cache: PathBuf,
     logs: PathBuf,
@@ -192,6 +192,9 @@ impl<'a> Runner<'a> {
         if declared.context.identical {
             let identity = identity::identity(&declared, &arms);
             return self.sealed(declared, identity);
+        }
+        if let Some(record) = self.reused(&declared, &arms)? {
+            return Ok((record, None));
         }
         for tree in &arms.trees {
             tree.check()?;

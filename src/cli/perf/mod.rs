@@ -10,6 +10,7 @@ mod inputs;
 mod making;
 pub mod pair;
 mod session;
+pub mod waivers;
 mod workspace;
 
 use std::collections::BTreeMap;

@@ -33,6 +33,8 @@ pub struct Workspace {
     pub changed: Option<Vec<String>>,
     /// The commit that the result answers for.
     pub answers_for: Option<String>,
+    /// The candidate comes from a fork.
+    pub from_fork: bool,
     /// Where arms are made.
     pub trees: Trees,
     /// The candidate's new objects; they go when this does.
@@ -106,6 +108,7 @@ impl Workspace {
             rules_in_words,
             changed,
             answers_for,
+            from_fork: event.as_ref().is_some_and(Event::is_from_fork),
             trees,
             _objects: objects,
         })

@@ -18,6 +18,8 @@ pub enum Event {
         base_sha: String,
         /// The commit that it answers for.
         head_sha: String,
+        /// It comes from another repository, or from one that is gone.
+        from_fork: bool,
     },
     /// A group of a merge queue.
     MergeGroup {
@@ -51,6 +53,12 @@ struct Branch {
     #[serde(rename = "ref")]
     name: String,
     sha: String,
+    repo: Option<Repository>,
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    full_name: String,
 }
 
 #[derive(Deserialize)]
@@ -79,7 +87,10 @@ impl Event {
         Ok(Some(match name {
             "pull_request" => {
                 let PullRequest { base, head } = read::<PullRequestFile>(name, text)?.pull_request;
+                let name = |branch: &Branch| branch.repo.as_ref().map(|repository| repository.full_name.to_lowercase());
                 Self::PullRequest {
+                    // A repository that is not named is taken for a stranger's.
+                    from_fork: name(&head).is_none() || name(&head) != name(&base),
                     base_branch: branch(base.name)?,
                     base_sha: sha(base.sha)?,
                     head_sha: sha(head.sha)?,
@@ -106,6 +117,11 @@ impl Event {
             ),
             _ => return Ok(None),
         }))
+    }
+
+    /// Whether it is a pull request of another repository, whose authors may write nothing here.
+    pub const fn is_from_fork(&self) -> bool {
+        matches!(self, Self::PullRequest { from_fork: true, .. })
     }
 
     /// The event of this process's job: `GITHUB_EVENT_NAME` and the file at `GITHUB_EVENT_PATH`; none outside such a job.
@@ -156,18 +172,25 @@ mod tests {
     #[test]
     fn the_parts_that_count_are_read_among_everything_else() {
         let text = format!(
-            r#"{{"number":7,"pull_request":{{"title":"x","base":{{"ref":"main","sha":"{ONE}","repo":{{}}}},"head":{{"ref":"f","sha":"{TWO}","repo":null}}}}}}"#
+            r#"{{"number":7,"pull_request":{{"title":"x","base":{{"ref":"main","sha":"{ONE}","repo":{{"full_name":"o/r"}}}},"head":{{"ref":"f","sha":"{TWO}","repo":null}}}}}}"#
         );
         let event = Event::parse("pull_request", &text).expect("sound").expect("an event");
         let Event::PullRequest {
             base_branch,
             base_sha,
             head_sha,
+            from_fork,
         } = event
         else {
             panic!("{event:?}")
         };
         assert_eq!((base_branch.as_str(), base_sha.as_str(), head_sha.as_str()), ("main", ONE, TWO));
+        assert!(from_fork, "a repository that is gone is a stranger's");
+        for (head, is_fork) in [("o/r", false), ("O/R", false), ("x/r", true)] {
+            let text = text.replace(r#""repo":null"#, &format!(r#""repo":{{"full_name":"{head}"}}"#));
+            let event = Event::parse("pull_request", &text).expect("sound").expect("an event");
+            assert_eq!(event.is_from_fork(), is_fork, "{head}");
+        }
         let text = format!(r#"{{"action":"checks_requested","merge_group":{{"base_sha":"{ONE}","head_sha":"{TWO}"}}}}"#);
         let event = Event::parse("merge_group", &text).expect("sound");
         assert_eq!(

@@ -4,7 +4,9 @@ mod base;
 mod checkout;
 mod command;
 mod event;
+mod export;
 mod history;
+mod hooks;
 mod repository;
 mod snapshot;
 mod submodules;
@@ -19,6 +21,7 @@ pub use base::{Candidate, Chosen, choose, rules};
 pub use command::Git;
 pub use event::Event;
 pub use history::Commit;
+pub use hooks::{Hook, Owner};
 pub use repository::Repository;
 pub use snapshot::Snapshot;
 

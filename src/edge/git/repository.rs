@@ -25,12 +25,19 @@ pub struct Repository {
 
 /// One entry of a folder of a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Entry {
+pub(super) struct Entry {
     mode: String,
-    kind: String,
-    id: String,
-    bytes: u64,
-    path: String,
+    pub(super) kind: String,
+    pub(super) id: String,
+    pub(super) bytes: u64,
+    pub(super) path: String,
+}
+
+impl Entry {
+    /// Whether it is a symbolic link.
+    pub(super) fn is_link(&self) -> bool {
+        self.mode == LINK_MODE
+    }
 }
 
 const LINK_MODE: &str = "120000";
@@ -136,6 +143,20 @@ impl Repository {
     /// The names of the configured remotes.
     pub(super) fn remotes(&self) -> Result<Vec<String>> {
         Ok(self.git.text(&["remote"])?.lines().map(str::to_owned).collect())
+    }
+
+    /// The user as git's configuration names them: `NAME <EMAIL>`; none where it has no name.
+    ///
+    /// # Errors
+    /// When the configuration cannot be read.
+    pub fn user(&self) -> Result<Option<String>> {
+        let value = |key: &str| -> Result<Option<String>> {
+            let found = self.git.asked(&["config", "--get", key])?;
+            let found = found.map(|text| plain_line(String::from_utf8_lossy(&text).trim(), 100));
+            Ok(found.filter(|text| !text.is_empty()))
+        };
+        let (name, email) = (value("user.name")?, value("user.email")?);
+        Ok(name.map(|name| email.map_or_else(|| name.clone(), |email| format!("{name} <{email}>"))))
     }
 
     /// Whether tracked files differ from HEAD, or untracked files that are not ignored exist. Changes inside submodules do not count.
@@ -268,9 +289,18 @@ impl Repository {
         Ok(None)
     }
 
+    /// Every entry below some folders of a tree that is no folder itself.
+    pub(super) fn below(&self, tree: &str, folders: &[&str]) -> Result<Vec<Entry>> {
+        self.listed(&[&["ls-tree", "-r", "-z", "-l", "--full-tree", tree, "--"], folders].concat())
+    }
+
     fn entries(&self, tree: &str, path: &str) -> Result<Vec<Entry>> {
         let spec = format!(":(literal){path}");
-        let listed = self.git.bytes(&["ls-tree", "-z", "-l", "--full-tree", tree, "--", &spec])?;
+        self.listed(&["ls-tree", "-z", "-l", "--full-tree", tree, "--", &spec])
+    }
+
+    fn listed(&self, ls_tree: &[&str]) -> Result<Vec<Entry>> {
+        let listed = self.git.bytes(ls_tree)?;
         let lines = listed.split(|byte| *byte == 0).filter(|line| !line.is_empty());
         lines
             .map(|line| parse_entry(line).context("git ls-tree answers in an unknown form"))

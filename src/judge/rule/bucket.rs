@@ -11,6 +11,7 @@ use crate::model::baseline::BandLine;
 use crate::model::evidence::Ended;
 use crate::model::figure::State;
 use crate::model::gate::Rule;
+use crate::model::gate::waiver::Waiver;
 use crate::model::judgement::{Outcome, Range, Ruling, Verdict};
 use crate::model::metric::{Better, Metric, Scale};
 use crate::model::plan::Plan;
@@ -21,6 +22,7 @@ use crate::model::{number, text};
 const NAME_MAX: usize = 100;
 
 /// One question, with everything that may answer it.
+#[derive(Clone)]
 pub struct Bucket<'a> {
     /// The rule.
     pub rule: &'a Rule,
@@ -50,6 +52,8 @@ pub struct Bucket<'a> {
     pub identical: bool,
     /// The accepted noise of this identity, where there is one.
     pub band: Option<&'a BandLine>,
+    /// The waiver that speaks of it, where there is one.
+    pub waiver: Option<&'a Waiver>,
 }
 
 /// What a rule without statistics of its own waits for where no other rule says how long to measure: eight runs of the candidate.

@@ -7,6 +7,7 @@ mod floor;
 pub mod held_baseline;
 mod hold;
 mod spread;
+pub mod waived;
 
 use bucket::Obstacle;
 pub use bucket::{Bucket, barrier, suited};
@@ -73,7 +74,10 @@ pub fn judge(bucket: &Bucket<'_>) -> Ruling {
         } = obstacle;
         (ruling.verdict, ruling.outcome, ruling.because, ruling.next) = (verdict, outcome, because, next.to_owned());
     }
-    ruling
+    match bucket.waiver {
+        Some(waiver) if ruling.verdict == Verdict::Regression => waived::judge(kind, bucket, ruling, waiver),
+        _ => ruling,
+    }
 }
 
 /// Whether the rule compares two arms whose builds are equal.

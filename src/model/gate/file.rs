@@ -56,7 +56,8 @@ pub fn parse(text: &str, file: &str, known: &Known<'_>) -> Result<Declaration, V
     }
 }
 
-fn syntax(message: &str) -> String {
+/// What the parser of TOML says, with what to do.
+pub(super) fn syntax(message: &str) -> String {
     match message {
         "duplicate key" => "duplicate key: it is set before in the same section; keep one".to_owned(),
         deep if deep.contains("recurs") => "nested too deeply: no key or value of a gate needs more than a few levels".to_owned(),

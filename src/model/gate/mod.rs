@@ -12,6 +12,7 @@ pub mod scores;
 mod series;
 mod session;
 mod value;
+pub mod waiver;
 mod words;
 
 pub use super::fault::Fault;

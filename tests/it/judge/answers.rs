@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use gate::judge::crossover::Design;
 use gate::model::evidence::Ended;
 use gate::model::gate::Rule;
+use gate::model::gate::waiver::Waiver;
 use gate::model::judgement::{Outcome, Step, Verdict};
 use gate::model::metric::{Scale, Tolerance};
 use gate::model::sample::Arm;
@@ -90,6 +91,24 @@ fn every_word_has_its_evidence() {
             Outcome::Pass,
         ),
         (
+            "8 % slower, and 12 % accepted",
+            accepted("12%").whole(noisy(8.0, 0.3, 1)),
+            Verdict::Waived,
+            Outcome::Pass,
+        ),
+        (
+            "8 % slower, and 6 % accepted",
+            accepted("6%").whole(noisy(8.0, 0.3, 1)),
+            Verdict::Regression,
+            Outcome::Fail,
+        ),
+        (
+            "a crash, and 12 % accepted",
+            accepted("12%").whole(failing(Arm::B)),
+            Verdict::CandidateFailed,
+            Outcome::Fail,
+        ),
+        (
             "a gain as claimed",
             session().promote().whole(noisy(-3.0, 0.3, 7)),
             Verdict::ImprovementShown,
@@ -131,6 +150,24 @@ fn every_word_has_its_evidence() {
         .filter(|word| !met.contains(word) && !ELSEWHERE.contains(word))
         .collect();
     assert!(never.is_empty(), "no case gives {never:?}");
+}
+
+/// A session of a change that brings a waiver.
+fn accepted(limit: &str) -> Session {
+    let mut session = Session::new();
+    session.0.context.waivers.push(Waiver {
+        file: "gates/waivers/t.toml".to_owned(),
+        gate: session.0.gate.name.clone(),
+        fixture: String::new(),
+        metric: "t".to_owned(),
+        limit: Tolerance::parse(limit).expect("a tolerance"),
+        reason: "it is worth it".to_owned(),
+        author: "A".to_owned(),
+        until: "2026-12-31".to_owned(),
+        record: "0123456789ab".to_owned(),
+        carried: false,
+    });
+    session
 }
 
 fn proved_equal() -> Session {

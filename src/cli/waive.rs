@@ -1,0 +1,221 @@
+//! `gate waive`: a regression accepted by a file that a reviewer reads.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+use clap::Args;
+
+use super::answer;
+use super::ledger::find;
+use super::parse::{self, reason};
+use crate::edge::environment::of_children;
+use crate::edge::git::Repository;
+use crate::edge::{clock, files, ledger};
+use crate::exit;
+use crate::judge::{Case, judge};
+use crate::model::gate::waiver::{DAYS_MAX, FOLDER, Standing, Waiver};
+use crate::model::judgement::{Ruling, Verdict};
+use crate::model::metric::{Scale, Tolerance};
+use crate::model::record::{Context, Record, short};
+use crate::model::text::plain_line;
+use crate::model::unit::Unit;
+
+/// How far beyond what was measured the limit is tried, as shares of the loss: the first that covers the record is taken.
+const ROOM: [f64; 6] = [1.0, 1.1, 1.25, 1.5, 2.0, 3.0];
+
+/// Accept a regression: write a file for this change's reviewer, with a limit, a reason and a day on which it ends
+///
+/// It excuses one gate, fixture and metric, up to the limit, at most 90 days, and only where the change itself brings it. The record it was
+/// written for is judged again with it, without measuring again, where nothing else changed.
+#[derive(Debug, Args)]
+pub struct Waive {
+    /// The first digits of the record's seal, or `last`
+    record: String,
+    /// The fixture; needed where several failed
+    #[arg(long, value_name = "NAME")]
+    fixture: Option<String>,
+    /// The metric; needed where several failed
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+    /// Why it is accepted
+    #[arg(long, value_name = "TEXT", value_parser = reason)]
+    because: String,
+    /// The last day on which it holds, such as 2026-12-31: at most 90 days ahead
+    #[arg(long, value_name = "DAY", value_parser = parse::day)]
+    until: String,
+    /// How much worse it may be, such as 9% [default: what was measured, with the room that its noise needs]
+    #[arg(long, value_name = "SIZE", value_parser = Tolerance::parse)]
+    limit: Option<Tolerance>,
+    /// Who accepts it [default: git's user.name and user.email]
+    #[arg(long, value_name = "NAME", value_parser = reason)]
+    author: Option<String>,
+    /// The ledger [default: GATE_LEDGER, else .gate/ledger.jsonl]
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+}
+
+impl Waive {
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// When there is no such regression, the limit does not cover it, or the file is there already.
+    pub fn run(&self) -> Result<u8> {
+        let repository = Repository::open(&files::working_folder()?, &of_children(&[]).kept)?;
+        let path = ledger::path(self.ledger.as_deref(), &repository.top().join(".gate"));
+        let lines = ledger::read(&path)?;
+        let record = find(&lines, &self.record)?.record()?;
+        let ruling = self.regression(&record)?;
+        let author = match &self.author {
+            Some(author) => author.clone(),
+            None => repository
+                .user()?
+                .ok_or_else(|| anyhow!("git knows no user.name: say who accepts it with --author"))?,
+        };
+        let file = file_name(&record.gate.name, &ruling.cell.fixture, &ruling.metric);
+        let waiver = Waiver {
+            file: format!("{FOLDER}/{file}"),
+            gate: record.gate.name.clone(),
+            fixture: ruling.cell.fixture.clone(),
+            metric: ruling.metric.clone(),
+            limit: self.limit.clone().unwrap_or_else(|| rounded(ruling, 1.0)),
+            reason: self.because.clone(),
+            author,
+            until: self.until.clone(),
+            record: short(&record.seal),
+            carried: false,
+        };
+        refuse_days(&waiver)?;
+        let waiver = self.covering(waiver, &record, ruling)?;
+        let to = repository.top().join(&waiver.file);
+        if files::is_there(&to) {
+            bail!("{}: is there already: remove it, or edit it by hand", waiver.file);
+        }
+        files::make_folder(to.parent().unwrap_or(Path::new(".")))?;
+        files::write(&to, waiver.text().as_bytes())?;
+        answer(&format!(
+            "wrote {}: up to {} on {} of {} until {}\nnext: commit it in this change, for a code owner to review; `gate perf` then judges record {} again\n",
+            plain_line(&waiver.file, 300),
+            waiver.limit,
+            plain_line(&waiver.metric, 100),
+            plain_line(&waiver.gate, 100),
+            waiver.until,
+            short(&record.seal)
+        ))?;
+        Ok(exit::PASS.code)
+    }
+
+    /// The one regression that is meant.
+    fn regression<'r>(&self, record: &'r Record) -> Result<&'r Ruling> {
+        let failed: Vec<&Ruling> = record
+            .judgement
+            .verdicts
+            .iter()
+            .filter(|ruling| ruling.verdict == Verdict::Regression)
+            .collect();
+        let meant: Vec<&Ruling> = failed
+            .iter()
+            .copied()
+            .filter(|ruling| self.metric.as_ref().is_none_or(|metric| *metric == ruling.metric))
+            .filter(|ruling| self.fixture.as_ref().is_none_or(|fixture| *fixture == ruling.cell.fixture))
+            .collect();
+        let seal = short(&record.seal);
+        match (failed.as_slice(), meant.as_slice()) {
+            ([], _) => bail!("record {seal} holds no regression, and nothing else can be waived"),
+            (_, []) => bail!("no such regression: record {seal} holds {}", listed(&failed)),
+            (_, [first, others @ ..]) if others.iter().all(|other| named(other) == named(first)) => Ok(first),
+            (_, several) => bail!(
+                "{} regressed: say which with --metric and --fixture; a waiver excuses one",
+                listed(several)
+            ),
+        }
+    }
+
+    /// The waiver with a limit that covers the record.
+    fn covering(&self, waiver: Waiver, record: &Record, ruling: &Ruling) -> Result<Waiver> {
+        let tried: Vec<Tolerance> = match &self.limit {
+            Some(limit) => vec![limit.clone()],
+            None => ROOM.iter().map(|room| rounded(ruling, *room)).collect(),
+        };
+        let with = |limit: &Tolerance| Waiver {
+            limit: limit.clone(),
+            ..waiver.clone()
+        };
+        let limit = tried.iter().find(|limit| covers(&with(limit), record, ruling));
+        limit.map(with).ok_or_else(|| {
+            let tried = tried.last().map_or_else(String::new, ToString::to_string);
+            anyhow!(
+                "a limit of {tried} does not cover record {}: {}",
+                short(&record.seal),
+                plain_line(&ruling.because, 500)
+            )
+        })
+    }
+}
+
+/// A metric with its fixture, for a message.
+fn named(ruling: &Ruling) -> String {
+    let (metric, fixture) = (plain_line(&ruling.metric, 100), plain_line(&ruling.cell.fixture, 100));
+    if fixture.is_empty() {
+        metric
+    } else {
+        format!("{metric} of {fixture}")
+    }
+}
+
+fn listed(rulings: &[&Ruling]) -> String {
+    let mut names: Vec<String> = rulings.iter().map(|ruling| named(ruling)).collect();
+    names.dedup();
+    names.join(", ")
+}
+
+/// Whether the record passes this question with the waiver.
+fn covers(waiver: &Waiver, record: &Record, ruling: &Ruling) -> bool {
+    let context = Context {
+        waivers: vec![waiver.clone()],
+        ..record.context.clone()
+    };
+    let again = judge(&Case {
+        context: &context,
+        ..Case::from(record)
+    });
+    let same = |other: &&Ruling| other.cell == ruling.cell && other.metric == ruling.metric;
+    let mut asked = again.verdicts.iter().filter(same);
+    asked.all(|ruling| ruling.verdict != Verdict::Regression)
+}
+
+/// A limit as large as the loss, or as the far end of its interval, times some room, rounded up to two digits.
+fn rounded(ruling: &Ruling, room: f64) -> Tolerance {
+    let ends = ruling.interval.into_iter().flatten().chain(ruling.estimate);
+    let loss = room * ends.fold(ruling.tolerance, |most, gain| most.max(-gain));
+    let step = 10_f64.powf(loss.abs().max(f64::MIN_POSITIVE).log10().floor() - 1.0);
+    let value = (loss / step).ceil() * step;
+    // Without the last digits of a binary fraction.
+    let value = format!("{value:.6}").parse().unwrap_or(value);
+    Tolerance {
+        value,
+        scale: ruling.scale,
+        unit: (ruling.scale == Scale::Abs).then(|| Unit::parse(&ruling.unit).ok()).flatten(),
+    }
+}
+
+/// A file's name that says what it speaks of, from letters and digits alone.
+fn file_name(gate: &str, fixture: &str, metric: &str) -> String {
+    let plain = |text: &str| -> String {
+        let kept = text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' });
+        kept.take(40).collect()
+    };
+    let parts = [gate, fixture, metric].into_iter().filter(|part| !part.is_empty()).map(plain);
+    format!("{}.toml", parts.collect::<Vec<_>>().join("-"))
+}
+
+fn refuse_days(waiver: &Waiver) -> Result<()> {
+    let today = clock::now_seconds();
+    match waiver.standing(today.get(..10).unwrap_or_default()) {
+        Standing::Holds => Ok(()),
+        Standing::Expired => bail!("--until {}: that day is over", waiver.until),
+        Standing::TooLong => bail!(
+            "--until {}: more than {DAYS_MAX} days ahead; a lasting change is a change of the gate's rule",
+            waiver.until
+        ),
+    }
+}
