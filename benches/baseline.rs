@@ -186,6 +186,7 @@ fn session() -> (Gate, Plan, Evidence) {
         rank_share: 0.25,
         min_run_cv: 0.0005,
         warmup_runs: 0,
+        warmup: None,
         max_void_blocks: 2,
         max_attempts: 0,
         timeout_s: 60.0,
@@ -194,6 +195,7 @@ fn session() -> (Gate, Plan, Evidence) {
         extract: "key-value".to_owned(),
         commands: PerArm::default(),
         cwd: String::new(),
+        telemetry: None,
         digest: String::new(),
     };
     let mut samples = Vec::new();
@@ -206,6 +208,7 @@ fn session() -> (Gate, Plan, Evidence) {
     }
     let evidence = Evidence {
         source: "run".to_owned(),
+        warmups: Vec::new(),
         samples,
         ended: None,
         scores: None,

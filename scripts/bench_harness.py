@@ -6,6 +6,7 @@ usage: bench_harness.py GATE BLOCKS, in a folder that may be filled
 import json
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -29,6 +30,18 @@ def run(command, folder="."):
     return wall_s, done.stderr
 
 
+def cpu(command, folder="."):
+    """Seconds of user and system time of a process and of all that it waited for, and what `run` gives."""
+
+    def used():
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    before = used()
+    wall_s, told = run(command, folder)
+    return wall_s, told, used() - before
+
+
 def peak_bytes(command, folder):
     """Peak resident bytes. A process starts with the peak of the one that starts it, so a small one does: GNU time."""
     path = os.path.abspath(os.path.join(folder, "peak"))
@@ -46,12 +59,14 @@ def fresh_folder():
 
 
 def session(perf, hyperfine):
-    """Seconds of gate, of its syncs, and of hyperfine, right after each other so that a drift of the machine meets both."""
-    wall_s, told = run(perf, fresh_folder())
+    """Seconds of gate, of its syncs, and of hyperfine, right after each other so that a drift of the machine meets both; then the CPU
+    time of either, which other processes on the machine disturb less."""
+    wall_s, told, cpu_s = cpu(perf, fresh_folder())
     found = SYNCED.search(told)
     if not found:
         sys.exit(f"gate does not tell how long it synced: {told.strip()}")
-    return wall_s, float(found.group(1)), run(hyperfine)[0]
+    other_s, _, other_cpu_s = cpu(hyperfine)
+    return wall_s, float(found.group(1)), other_s, cpu_s, other_cpu_s
 
 
 def reported(perf, hyperfine):
@@ -105,14 +120,19 @@ def main():
         met = None if goal is None else middle <= goal
         figure(name, f"{middle:.2f}", goal and f"at most {goal}", met, f"{min(found):.2f} to {max(found):.2f}")
 
-    gate_s, sync_s, hyperfine_s = medians(row for rows in repeats for row in rows)
+    gate_s, sync_s, hyperfine_s, gate_cpu_s, hyperfine_cpu_s = medians(row for rows in repeats for row in rows)
+    print("compared: all that either does for as many processes, its own start and end among it; hyperfine's output goes to /dev/null,")
+    print("gate's through two pipes that it reads")
     print(f"processes a run: {processes} and 2 warm-up runs; times are medians of {REPEATS * ROUNDS} interleaved runs;")
     print(f"ratios are medians of {ROUNDS} neighbours, {REPEATS} times: the median of these, and their range")
     figure("gate, wall per process", each_ms(gate_s))
     figure("  of it syncing the sample file", each_ms(sync_s))
     figure("hyperfine -N, wall per process", each_ms(hyperfine_s))
-    ratios("ratio, syncs apart", [ratio((wall - sync, other) for wall, sync, other in rows) for rows in repeats], 1.0)
-    ratios("ratio, syncs included", [ratio((wall, other) for wall, _, other in rows) for rows in repeats])
+    ratios("ratio, syncs apart", [ratio((wall - sync, other) for wall, sync, other, *_ in rows) for rows in repeats], 1.0)
+    ratios("ratio, syncs included", [ratio((wall, other) for wall, _, other, *_ in rows) for rows in repeats])
+    figure("gate, CPU per process", each_ms(gate_cpu_s))
+    figure("hyperfine -N, the same", each_ms(hyperfine_cpu_s))
+    ratios("ratio, syncs included", [ratio((one, other) for *_, one, other in rows) for rows in repeats])
     gate_process_s, hyperfine_process_s = medians(row for rows in processes_s for row in rows)
     figure("gate, a process as reported", f"{gate_process_s * 1e3:.3f} ms")
     figure("hyperfine -N, the same", f"{hyperfine_process_s * 1e3:.3f} ms")

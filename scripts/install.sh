@@ -22,9 +22,28 @@ need() {
   fi
 }
 
+# A program is a file, and not the shell's own word of that name; the C compiler is the one that builds will call. `lib:NAME` is a library that
+# programs can be linked with, `icd:` a driver that OpenCL's loader finds, `hip:` what HIP's binding is built with.
 have() {
-  # A file, and not the shell's own word of that name; the C compiler is the one that builds will call.
-  if [[ $1 == cc ]]; then type -P "${CC:-cc}" >/dev/null; else type -P "$1" >/dev/null; fi
+  case $1 in
+    cc) type -P "${CC:-cc}" >/dev/null ;;
+    lib:*) [[ $("${CC:-cc}" "-print-file-name=lib${1#lib:}.so") == /* ]] ;;
+    icd:) compgen -G "${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/*.icd" >/dev/null ;;
+    hip:) hip_root >/dev/null ;;
+    *) type -P "$1" >/dev/null ;;
+  esac
+}
+
+# hip_root: prints the folder in which HIP's headers stand, as HIP_PATH names it.
+hip_root() {
+  local root
+  for root in ${HIP_PATH:+"$HIP_PATH"} ${ROCM_PATH:+"$ROCM_PATH"} /opt/rocm /usr; do
+    if [[ -f $root/include/hip/hip_runtime_api.h ]]; then
+      echo "$root"
+      return
+    fi
+  done
+  return 1
 }
 
 apt_install() {

@@ -14,6 +14,7 @@ pub const BMF: Adapter = Adapter {
     source: "https://bencher.dev/docs/reference/bencher-metric-format/ (2026)",
     signs: Some(signs),
     read,
+    stream: None,
     write: Some(write),
 };
 

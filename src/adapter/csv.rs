@@ -15,6 +15,7 @@ pub const CSV: Adapter = Adapter {
     source: "https://www.rfc-editor.org/rfc/rfc4180 (2005)",
     signs: None,
     read,
+    stream: None,
     write: None,
 };
 
@@ -45,8 +46,11 @@ fn read(input: &Input, wanted: &[Series]) -> Result<Report, Refused> {
     if rows.is_empty() || measured.is_empty() {
         return Err(Refused("no row, or no column of numbers, below the head".to_owned()));
     }
+    let open_end =
+        (!text.ends_with('\n')).then(|| "the last line has no end, which the format allows: whether it was cut cannot be told".to_owned());
     let mut report = Report {
         tool: "csv".to_owned(),
+        notes: open_end.into_iter().collect(),
         ..Report::default()
     };
     for row in &rows {

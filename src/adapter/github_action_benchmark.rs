@@ -15,6 +15,7 @@ pub const GITHUB_ACTION_BENCHMARK: Adapter = Adapter {
     source: "https://github.com/benchmark-action/github-action-benchmark/blob/master/src/extract.ts (1.20)",
     signs: Some(signs),
     read,
+    stream: None,
     write: Some(write),
 };
 

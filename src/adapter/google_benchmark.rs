@@ -18,6 +18,7 @@ pub const GOOGLE_BENCHMARK: Adapter = Adapter {
     source: "https://github.com/google/benchmark/blob/main/src/json_reporter.cc (1.4 to 1.9.5)",
     signs: Some(signs),
     read,
+    stream: None,
     write: None,
 };
 

@@ -19,6 +19,7 @@ pub const HYPERFINE: Adapter = Adapter {
     source: "https://github.com/sharkdp/hyperfine/blob/master/src/benchmark/benchmark_result.rs (1.8 to 1.19)",
     signs: Some(signs),
     read,
+    stream: None,
     write: None,
 };
 

@@ -22,6 +22,7 @@ pub const KEY_VALUE: Adapter = Adapter {
     source: "docs/formats.md of this repository",
     signs: None,
     read,
+    stream: None,
     write: None,
 };
 

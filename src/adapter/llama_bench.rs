@@ -20,6 +20,7 @@ pub const LLAMA_BENCH: Adapter = Adapter {
     source: "https://github.com/ggml-org/llama.cpp/tree/master/tools/llama-bench (b5606 to b9927)",
     signs: Some(signs),
     read,
+    stream: None,
     write: None,
 };
 

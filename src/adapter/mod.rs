@@ -5,10 +5,13 @@ pub mod csv;
 pub mod foreign;
 pub mod github_action_benchmark;
 pub mod google_benchmark;
+pub mod hipfire;
 pub mod hyperfine;
 pub mod key_value;
 pub mod llama_bench;
+pub mod llama_perplexity;
 pub mod lm_eval;
+pub mod mindxtrain;
 pub mod poros;
 pub mod vllm;
 
@@ -26,6 +29,20 @@ const SHOWN_MAX_CHARS: usize = 80;
 /// Writes a report in a foreign format, or refuses what the format cannot say.
 pub type Write = fn(&Report) -> Result<String, Refused>;
 
+/// Reads an output line by line, in memory that does not grow with it.
+pub trait Stream {
+    /// Takes the next line, without its end.
+    ///
+    /// # Errors
+    /// When the lines so far can be no result.
+    fn line(&mut self, line: &str) -> Result<(), Refused>;
+    /// What the lines said, once there are no more.
+    ///
+    /// # Errors
+    /// When they are no result.
+    fn report(self: Box<Self>) -> Result<Report, Refused>;
+}
+
 /// One kind of output that `gate` can read.
 #[derive(Debug, Clone, Copy)]
 pub struct Adapter {
@@ -40,6 +57,8 @@ pub struct Adapter {
     /// Reads one output; never panics, whatever the bytes are. `wanted` is what a gate declares: a format that names its own series
     /// does not need it.
     pub read: fn(&Input, wanted: &[Series]) -> Result<Report, Refused>,
+    /// Reads one output of any length, line by line; none where the format is no lines or short by nature. The flag accepts a cut last line.
+    pub stream: Option<fn(partial: bool) -> Box<dyn Stream>>,
     /// Writes series in this format: the middle value of each; refused where one is missing, because the format cannot say so. None where
     /// only reading makes sense.
     pub write: Option<Write>,
@@ -67,8 +86,11 @@ pub const ALL: &[Adapter] = &[
     hyperfine::HYPERFINE,
     google_benchmark::GOOGLE_BENCHMARK,
     llama_bench::LLAMA_BENCH,
+    llama_perplexity::LLAMA_PERPLEXITY,
     lm_eval::LM_EVAL,
+    mindxtrain::MINDXTRAIN,
     vllm::VLLM,
+    hipfire::HIPFIRE,
     bmf::BMF,
     github_action_benchmark::GITHUB_ACTION_BENCHMARK,
     poros::POROS,

@@ -19,6 +19,7 @@ pub const POROS: Adapter = Adapter {
     source: "docs/formats.md of this repository: no public definition is known (rows as of 0.2.0)",
     signs: Some(signs),
     read,
+    stream: None,
     write: None,
 };
 

@@ -2,7 +2,7 @@
 
 use super::{Check, Sight, messages, sight, wants_gpu};
 use crate::model::host::Level;
-use crate::model::host::machine::Machine;
+use crate::model::host::machine::{Machine, THROTTLED_MESSAGE};
 use crate::model::host::profile::Declared;
 
 /// Messages of throttling.
@@ -18,5 +18,5 @@ pub const L_DMESG_THROTTLE: Check = Check {
 
 fn look(machine: &Machine, declared: &Declared) -> Option<Sight> {
     wants_gpu(machine, declared).then_some(())?;
-    sight("no such message", messages(machine, &["GPU is throttled"], Level::Fail))
+    sight("no such message", messages(machine, &[THROTTLED_MESSAGE], Level::Fail))
 }

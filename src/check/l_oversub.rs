@@ -2,7 +2,7 @@
 
 use super::{Check, Sight, messages, sight, wants_gpu};
 use crate::model::host::Level;
-use crate::model::host::machine::Machine;
+use crate::model::host::machine::{Machine, OVERSUBSCRIBED_MESSAGE};
 use crate::model::host::profile::Declared;
 
 /// Messages of more queues than the device has.
@@ -18,8 +18,5 @@ pub const L_OVERSUB: Check = Check {
 
 fn look(machine: &Machine, declared: &Declared) -> Option<Sight> {
     wants_gpu(machine, declared).then_some(())?;
-    sight(
-        "no such message",
-        messages(machine, &["Runlist is getting oversubscribed"], Level::Warn),
-    )
+    sight("no such message", messages(machine, &[OVERSUBSCRIBED_MESSAGE], Level::Warn))
 }

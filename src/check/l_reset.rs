@@ -2,7 +2,7 @@
 
 use super::{Check, Sight, messages, sight, wants_gpu};
 use crate::model::host::Level;
-use crate::model::host::machine::Machine;
+use crate::model::host::machine::{Machine, RESET_MESSAGES};
 use crate::model::host::profile::Declared;
 
 /// Messages of resets and memory errors.
@@ -18,17 +18,5 @@ pub const L_RESET: Check = Check {
 
 fn look(machine: &Machine, declared: &Declared) -> Option<Sight> {
     wants_gpu(machine, declared).then_some(())?;
-    sight(
-        "no such message",
-        messages(
-            machine,
-            &[
-                "GPU reset begin",
-                "fence wait loop timeout",
-                "uncorrectable hardware errors",
-                "no-retry page fault",
-            ],
-            Level::Fail,
-        ),
-    )
+    sight("no such message", messages(machine, &RESET_MESSAGES, Level::Fail))
 }

@@ -55,6 +55,7 @@ mod q_hostmem;
 mod q_power;
 mod q_vram;
 mod q_vram_stranded;
+mod s_endpoint;
 mod t_resid_trust;
 mod t_temp;
 
@@ -122,6 +123,7 @@ pub const ALL: &[Check] = &[
     q_vram::Q_VRAM,
     q_vram_stranded::Q_VRAM_STRANDED,
     q_hostmem::Q_HOSTMEM,
+    s_endpoint::S_ENDPOINT,
     c_perflevel::C_PERFLEVEL,
     c_sclkmax::C_SCLKMAX,
     c_pcap::C_PCAP,
@@ -144,6 +146,17 @@ pub const ALL: &[Check] = &[
     h_kernarg::H_KERNARG,
     h_acs::H_ACS,
     i_virt::I_VIRT,
+];
+
+/// The checks that cost little enough for every gap between two processes.
+pub const CHEAP: &[&str] = &[
+    p_kfdproc::P_KFDPROC.id,
+    c_perflevel::C_PERFLEVEL.id,
+    c_sclkmax::C_SCLKMAX.id,
+    c_pcap::C_PCAP.id,
+    c_runpm::C_RUNPM.id,
+    g_cpart::G_CPART.id,
+    g_mpart::G_MPART.id,
 ];
 
 /// Runs every check that a profile does not switch off.

@@ -8,7 +8,7 @@ use crate::model::gate::keys;
 use crate::model::judgement::Verdict;
 use crate::{adapter, check, exit, judge, render};
 
-/// Explain a verdict, a rule, an adapter, a format, a preflight check, a key of gate files, or an exit code
+/// Explain a verdict, a rule, a flag, an adapter, a format, a preflight check, a key of gate files, or an exit code
 ///
 /// A family lists its words: `gate explain exit`, `gate explain key`. A word after it picks one: `gate explain key
 /// plan.max_session`, or a section of keys: `gate explain key plan`.
@@ -95,6 +95,18 @@ fn entries() -> Vec<Entry> {
         word: kind.name.to_owned(),
         about: kind.about.to_owned() + ".",
     });
+    let flags = judge::flag::ALL.iter().map(|flag| {
+        let limits = flag
+            .limits
+            .iter()
+            .map(|limit| format!("\n  limit     {} = {}: {}", limit.name, limit.default, limit.about));
+        let about = format!("{}.\n  effect    {}{}", flag.about, flag.effect.word(), limits.collect::<String>());
+        Entry {
+            family: "flag",
+            word: flag.name.to_owned(),
+            about,
+        }
+    });
     let exits = exit::ALL.iter().map(|exit| Entry {
         family: "exit",
         word: exit.code.to_string(),
@@ -123,6 +135,6 @@ fn entries() -> Vec<Entry> {
         word: key.path.to_owned(),
         about: format!("{}\n  takes    {}\n  default  {}", key.about, key.takes, key.default_text()),
     });
-    let words = verdicts.chain(rules).chain(exits).chain(adapters).chain(formats);
+    let words = verdicts.chain(rules).chain(flags).chain(exits).chain(adapters).chain(formats);
     words.chain(checks).chain(keys).collect()
 }

@@ -9,6 +9,7 @@ use super::{answer, say};
 use crate::edge::{files, git};
 use crate::model::gate::declaration::{Declaration, Source};
 use crate::model::gate::{Against, Fault, Known, Rule, parse, waiver};
+use crate::model::gpu_helper;
 use crate::model::text::plain_line;
 use crate::{adapter, check, exit, judge};
 
@@ -16,8 +17,6 @@ use crate::{adapter, check, exit, judge};
 pub const GATE_MAX_BYTES: u64 = 1 << 20;
 /// Longest printed line, in characters.
 const LINE_MAX: usize = 2_000;
-/// Helper programs that bring clocks up.
-const HELPERS: &[&str] = &["gate-hip", "gate-ocl"];
 
 /// List the declared gates, or check that their files are sound
 #[derive(Debug, Args)]
@@ -59,11 +58,19 @@ pub fn read(text: &str, file: &str) -> Result<Declaration, Vec<Fault>> {
     let rules: Vec<&str> = judge::rule::ALL.iter().map(|kind| kind.name).collect();
     let adapters: Vec<&str> = adapter::ALL.iter().map(|adapter| adapter.name).collect();
     let checks: Vec<&str> = check::ALL.iter().map(|check| check.id).collect();
+    let flags: Vec<&str> = judge::flag::ALL
+        .iter()
+        .filter(|flag| flag.can_void())
+        .map(|flag| flag.name)
+        .collect();
+    let limits: Vec<&str> = judge::flag::limits().map(|limit| limit.name).collect();
     let known = Known {
         rules: &rules,
         adapters: &adapters,
         checks: Some(&checks),
-        helpers: HELPERS,
+        helpers: &gpu_helper::ALL,
+        flags: &flags,
+        limits: &limits,
     };
     parse(text, file, &known)
 }

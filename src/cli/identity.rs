@@ -67,7 +67,7 @@ impl Identity {
         if let Some(Command::Diff { a, b, one_lever }) = &self.command {
             return diff(a, b, one_lever.as_deref());
         }
-        let machine = host::machine(&source(self.host.as_deref())?);
+        let machine = host::whole(&source(self.host.as_deref())?);
         let text = match self.format {
             Format::Terminal => words(&machine),
             Format::Json => serde_json::to_string_pretty(&document(&machine))? + "\n",
@@ -179,7 +179,7 @@ fn side(path: &Path) -> Result<Side> {
         let missing = identity.as_object_mut().and_then(|fields| fields.remove("missing"));
         Side::of(&identity, &missing.unwrap_or_default())
     } else if value["files"].is_object() {
-        let document = document(&host::machine(&host::open(path)?));
+        let document = document(&host::whole(&host::open(path)?));
         Side::of(&document["fields"], &document["missing"])
     } else {
         bail!(

@@ -10,8 +10,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::columns::table;
-use super::{answer, say};
-use crate::adapter::foreign::Input;
+use super::{answer, evidence, say};
 use crate::adapter::{self, Adapter};
 use crate::edge::{files, results};
 use crate::exit;
@@ -146,11 +145,7 @@ impl Ingest {
     }
 
     fn file(&self, path: &Path) -> Result<Found> {
-        let (bytes, written) = results::read(path)?;
-        let input = Input::of(&bytes).partial(self.partial);
-        drop(bytes);
-        let adapter = self.adapter.map_or_else(|| adapter::detect(&input), Ok)?;
-        let mut report = (adapter.read)(&input, &[])?;
+        let (adapter, mut report, written) = evidence::of_file(path, self.adapter, self.partial)?;
         report.series.iter_mut().for_each(Reported::note_scatter);
         self.check_age(&report, written)?;
         Ok(Found {

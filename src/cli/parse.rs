@@ -1,7 +1,10 @@
 //! Values of options, each refused with one sentence that says what to write instead.
 
+use std::time::Duration;
+
 use crate::model::plan::ERROR_RATE;
 use crate::model::relabel::BECAUSE_MAX;
+use crate::model::telemetry::EVERY;
 use crate::model::variable;
 
 pub use crate::model::duration::{parse as duration, parse_or_zero as duration_or_zero};
@@ -60,6 +63,23 @@ pub fn day(text: &str) -> Result<String, String> {
     match text.parse::<jiff::civil::Date>() {
         Ok(_) if text.len() == 10 => Ok(text.to_owned()),
         _ => Err(format!("{text:?}: write a day, such as 2026-12-31")),
+    }
+}
+
+/// The time between two readings; none where nothing is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Every(pub Option<Duration>);
+
+/// A time between two readings, or `off`.
+pub fn every(text: &str) -> Result<Every, String> {
+    if text.trim() == "off" {
+        return Ok(Every(None));
+    }
+    let every = duration(text)?;
+    if EVERY.contains(&every) {
+        Ok(Every(Some(every)))
+    } else {
+        Err(format!("{text:?}: write a time from 10ms to 10s, or off"))
     }
 }
 

@@ -1,5 +1,6 @@
 //! `gate preflight`: is this machine fit to measure on.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ use crate::edge::device::{self, Gpu};
 use crate::edge::{files, host};
 use crate::exit::{self, Exit};
 use crate::model::host::machine::Machine;
-use crate::model::host::profile::Profile;
+use crate::model::host::profile::{Declared, Profile};
+use crate::model::host::visible::visible;
 use crate::model::host::{Finding, Host, Level};
 use crate::model::number::count;
 use crate::model::text::{no_commands, plain_line};
@@ -50,6 +52,9 @@ pub struct Preflight {
     /// Count messages of the kernel of this last while as the job's own
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     since: Option<Duration>,
+    /// Ask this address whether a served endpoint is well: http:// and on this machine or its network; what the profile declares otherwise
+    #[arg(long, value_name = "URL")]
+    endpoint: Option<String>,
     /// Count a check without an answer as a fault
     #[arg(long)]
     require_known: bool,
@@ -62,14 +67,25 @@ impl Preflight {
     /// When the profile or the snapshot cannot be read.
     pub fn run(&self) -> Result<u8> {
         let named = self.profile.as_deref().map(profile).transpose()?;
-        let mut machine = host::observed(&source(self.host.as_deref())?);
+        let source = source(self.host.as_deref())?;
+        let mut machine = host::observed(&source);
+        host::ask_tools(&source, &mut machine);
         let uptime_s = machine.kernel.uptime_s.as_ref().ok();
         machine.job_since_s = self.since.zip(uptime_s).map(|(since, uptime_s)| uptime_s - since.as_secs_f64());
         if let Some(list) = &self.devices {
             let chosen = device::select(&gpus(&machine), list).map_err(|why| anyhow!("--devices: {why}"))?;
             machine.keep_only(&chosen.into_iter().map(|gpu| gpu.bdf).collect());
         }
-        let profile = named.map_or_else(|| of_arch(&machine), Ok)?;
+        let mut profile = named.map_or_else(|| of_arch(&machine), Ok)?;
+        if let Some(url) = &self.endpoint {
+            if !url.starts_with("http://") {
+                bail!("--endpoint: {url:?}: an address that begins with http:// is wanted");
+            }
+            profile.declared.endpoint = Some(url.clone());
+        }
+        if let Some(url) = &profile.declared.endpoint {
+            host::ask_endpoint(&source, &mut machine, url);
+        }
         let mut findings = check::preflight(&machine, &profile).map_err(|why| anyhow!(why))?;
         if self.require_known {
             let open = findings.iter_mut().filter(|finding| finding.level == Level::Unknown);
@@ -88,31 +104,87 @@ impl Preflight {
     }
 }
 
-/// What a gate's required checks find on this machine before anything is measured there; without a declared one, those that the profile of
-/// the architecture requires where there is a GPU, and none where there is not.
+/// What required checks found, and why nothing may be measured, if so.
+pub(super) struct Fitness {
+    /// The findings, as the record has them.
+    pub host: Host,
+    /// Why the machine is unfit, or cannot be told fit: the reason first, then what to do.
+    pub unfit: Option<String>,
+}
+
+/// The machine below `root` as a session sees it: read, and watched for two seconds where it is this one and has GPUs. Of several GPUs
+/// those are left that were selected, else those that `env` shows to the processes.
 ///
 /// # Errors
-/// When the machine is unfit, or one of these checks has no answer: the reason first, then what to do.
-pub(super) fn required(declared: &[String], devices: &[Gpu]) -> Result<Host> {
-    let source = source(None)?;
-    if declared.is_empty() && device::list(Path::new("/")).is_empty() {
-        return Ok(Host::default());
+/// When the folder cannot be read.
+pub(super) fn machine(root: &Path, devices: &[Gpu], env: &[(String, String)]) -> Result<Machine> {
+    let mut machine = host::observed(&source(Some(root))?);
+    let mut kept: BTreeSet<String> = devices.iter().map(|gpu| gpu.bdf.clone()).collect();
+    if kept.is_empty() {
+        let mut all = machine.env.clone();
+        all.extend(env.iter().cloned());
+        let nodes = machine.nodes.as_deref().unwrap_or_default();
+        // What cannot be resolved hides nothing from a look.
+        let shown = visible(&all, nodes.len()).unwrap_or_default();
+        kept = shown
+            .into_iter()
+            .filter_map(|at| nodes.get(at))
+            .map(|node| node.bdf.clone())
+            .collect();
     }
-    let mut machine = host::observed(&source);
-    if !devices.is_empty() {
-        machine.keep_only(&devices.iter().map(|gpu| gpu.bdf.clone()).collect());
+    if !kept.is_empty() {
+        machine.keep_only(&kept);
     }
-    let mut profile = of_arch(&machine)?;
+    Ok(machine)
+}
+
+/// What required checks find on a machine before anything is measured there: the declared ones, else those that the profile of the
+/// architecture requires where there is a GPU, and none where there is not.
+///
+/// # Errors
+/// When a profile names a check that does not exist.
+pub(super) fn required(declared: &[String], machine: Option<&Machine>) -> Result<Fitness> {
+    let Some(machine) = machine else {
+        return Ok(Fitness {
+            host: Host::default(),
+            unfit: None,
+        });
+    };
+    let mut profile = of_arch(machine)?;
     if !declared.is_empty() {
         profile.required = declared.to_vec();
     }
+    let findings = only(machine, &mut profile)?;
+    let unfit = unfit(declared, &findings, &profile);
+    let replayed = machine.replayed;
+    Ok(Fitness {
+        host: Host { findings, replayed },
+        unfit,
+    })
+}
+
+/// What the checks find that are cheap enough for the gap between two processes.
+///
+/// # Errors
+/// When a profile names a check that does not exist.
+pub(super) fn in_a_gap(machine: &Machine) -> Result<Vec<Finding>> {
+    let mut profile = of_arch(machine)?;
+    profile.required = check::CHEAP.iter().map(|id| (*id).to_owned()).collect();
+    only(machine, &mut profile)
+}
+
+/// Runs the required checks of a profile and no other.
+fn only(machine: &Machine, profile: &mut Profile) -> Result<Vec<Finding>> {
     let wanted = &profile.required;
     let others = check::ALL
         .iter()
         .map(|check| check.id)
         .filter(|id| !wanted.iter().any(|wanted| wanted == id));
     profile.off = others.map(str::to_owned).collect();
-    let findings = check::preflight(&machine, &profile).map_err(|why| anyhow!(why))?;
+    check::preflight(machine, profile).map_err(|why| anyhow!(why))
+}
+
+fn unfit(declared: &[String], findings: &[Finding], profile: &Profile) -> Option<String> {
     let fault = |level: Level| findings.iter().find(|finding| finding.level == level);
     if let Some(finding) = fault(Level::Fail).or_else(|| fault(Level::Unknown)) {
         let is = if finding.level == Level::Fail {
@@ -121,20 +193,25 @@ pub(super) fn required(declared: &[String], devices: &[Gpu]) -> Result<Host> {
             "cannot be told fit to measure on"
         };
         let [saw, wants, hint] = [&finding.saw, &finding.wants, &finding.hint].map(|text| plain_line(text, TEXT_MAX));
-        bail!(
-            "this machine {is}: {}: {saw}; wanted: {wants}; next: {hint} Nothing was measured; `gate preflight` tells more",
+        return Some(format!(
+            "this machine {is}: {}: {saw}; wanted: {wants}; next: {hint}",
             finding.check
-        );
+        ));
     }
     let answered = |id: &&String| findings.iter().any(|finding| finding.check == **id);
-    if let Some(id) = declared.iter().find(|id| !answered(id)) {
-        bail!(
-            "this machine cannot be told fit to measure on: {id}, which the gate requires, has nothing to look at here (profile {}); \
-             next: `gate explain check {id}` tells what it needs. Nothing was measured; `gate preflight` tells more",
-            profile.name
-        );
-    }
-    Ok(Host { findings, replayed: false })
+    let id = declared.iter().find(|id| !answered(id))?;
+    Some(format!(
+        "this machine cannot be told fit to measure on: {id}, which the gate requires, has nothing to look at here (profile {}); \
+         next: `gate explain check {id}` tells what it needs",
+        profile.name
+    ))
+}
+
+/// Whether the throttle counters of the devices can be believed: they stood still while the devices were idle.
+pub(super) fn counters_are_trusted(machine: &Machine) -> bool {
+    let looked = check::ALL.iter().find(|check| check.id == "T-RESID-TRUST");
+    let sight = looked.and_then(|check| (check.look)(machine, &Declared::default()));
+    sight.is_some_and(|sight| sight.level == Level::Pass)
 }
 
 /// The machine's GPUs, as the choice of some of them counts them.

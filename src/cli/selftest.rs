@@ -157,7 +157,18 @@ fn session(scratch: &Scratch, slow_pct: f64, options: &[String]) -> Result<Recor
     } else {
         a.clone()
     };
-    let fixed = ["gate perf", "--a", &a, "--b", &b, "--metric", "cpu_ms:lower:ms"].map(str::to_owned);
+    let fixed = [
+        "gate perf",
+        "--a",
+        &a,
+        "--b",
+        &b,
+        "--metric",
+        "cpu_ms:lower:ms",
+        "--telemetry",
+        "off",
+    ]
+    .map(str::to_owned);
     let session = Session::try_parse_from(fixed.iter().chain(options))?;
     let (record, signal) = session.perf.run_in(scratch.path())?;
     match signal {

@@ -28,6 +28,14 @@ pub fn list(root: &Path) -> Vec<Gpu> {
     .collect()
 }
 
+/// The architecture that a baseline is named after: of the first of these GPUs, else of the machine's first below `root`, else the processor's.
+pub fn arch(chosen: &[Gpu], root: &Path) -> String {
+    let of = |gpus: &[Gpu]| gpus.first().map(|gpu| gpu.arch.clone());
+    of(chosen)
+        .or_else(|| of(&list(root)))
+        .unwrap_or_else(|| format!("cpu-{}", std::env::consts::ARCH))
+}
+
 /// The GPUs of a list of indexes and PCI addresses, separated by commas. An address means every partition of its card.
 ///
 /// # Errors

@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 const BUFFER_BYTES: usize = 1 << 20;
 /// Enough that neither thread waits for the other.
 const BUFFERS: usize = 4;
+/// For a file up to this size a second thread costs more than it saves.
+const ALONE_BYTES: u64 = 256 << 10;
 /// How many files the cache remembers; the longest unused goes first.
 const CACHED_FILES: usize = 1024;
 /// A cache file larger than this is not one of ours.
@@ -92,7 +94,11 @@ fn digest_settled(path: &Path) -> io::Result<(Digests, Stamp)> {
         .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
         .open(path)?;
     let before = regular(&file.metadata()?)?;
-    let digests = digest_stream(&mut file)?;
+    let digests = if before.bytes <= ALONE_BYTES {
+        digest_alone(&mut file)
+    } else {
+        digest_stream(&mut file)
+    }?;
     let after = Stamp::of(&file.metadata()?);
     let named = Stamp::of(&std::fs::metadata(path)?);
     if before != after || before != named || digests.bytes != before.bytes {
@@ -109,6 +115,17 @@ fn regular(meta: &Metadata) -> io::Result<Stamp> {
     } else {
         Err(io::Error::other("not a regular file"))
     }
+}
+
+/// Reads a small file whole, or what has become of it meanwhile: no more of it than shows that it grew.
+fn digest_alone(source: &mut impl Read) -> io::Result<Digests> {
+    let mut bytes = Vec::new();
+    source.take(ALONE_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(Digests {
+        md5: hex(&Md5::digest(&bytes)),
+        blake3: blake3_hex(&bytes),
+        bytes: bytes.len() as u64,
+    })
 }
 
 /// Reads to the end; MD5 on this thread, BLAKE3 on a second one that gets each buffer when MD5 is done with it.

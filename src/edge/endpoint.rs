@@ -8,19 +8,27 @@ use ureq::Agent;
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// Asks an address on this machine once; true where it answers with success. A server that is not there yet is no error.
-///
-/// Proxies are not asked, and redirects are not followed: what answers must be the server that was started.
 pub fn answers(url: &str) -> bool {
+    status(url).is_ok_and(|status| (200..300).contains(&status))
+}
+
+/// The status that an address answers with, within five seconds.
+///
+/// Proxies are not asked, and redirects are not followed: what answers must be the server that was named.
+///
+/// # Errors
+/// Why there is no answer.
+pub fn status(url: &str) -> Result<u16, String> {
     let config = Agent::config_builder()
         .timeout_global(Some(ANSWER))
         .proxy(None)
         .max_redirects(0)
         .http_status_as_error(false)
         .build();
-    Agent::new_with_config(config)
-        .get(url)
-        .call()
-        .is_ok_and(|response| response.status().is_success())
+    let response = Agent::new_with_config(config).get(url).call();
+    response
+        .map(|response| response.status().as_u16())
+        .map_err(|error| error.to_string())
 }
 
 /// A port that nothing listens on now.

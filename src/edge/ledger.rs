@@ -81,10 +81,7 @@ pub fn check(path: &Path) -> Result<()> {
 /// # Errors
 /// As [`check`]; the ledger is then as it was.
 pub fn append(path: &Path, record: Record) -> Result<Record> {
-    add(path, |prev| {
-        let record = record.sealed(prev)?;
-        Ok((record.line()?, record))
-    })
+    add(path, |prev| record.sealed(prev))
 }
 
 /// Seals a relabel onto the end of the ledger and syncs it; gives it as it stands there.
@@ -92,18 +89,15 @@ pub fn append(path: &Path, record: Record) -> Result<Record> {
 /// # Errors
 /// As [`check`]; the ledger is then as it was.
 pub fn relabel(path: &Path, relabel: Relabel) -> Result<Relabel> {
-    add(path, |prev| {
-        let relabel = relabel.sealed(prev)?;
-        Ok((relabel.line()?, relabel))
-    })
+    add(path, |prev| relabel.sealed(prev))
 }
 
 /// Adds a line that is sealed with the seal of the one before it.
-fn add<T>(path: &Path, sealed: impl FnOnce(Option<String>) -> serde_json::Result<(String, T)>) -> Result<T> {
+fn add<T>(path: &Path, sealed: impl FnOnce(Option<String>) -> serde_json::Result<(T, String)>) -> Result<T> {
     let mut file = open(path)?;
     file.lock().with_context(|| format!("cannot lock the ledger {}", path.display()))?;
     let prev = last_seal(&mut file, path)?;
-    let (mut text, line) = sealed(prev)?;
+    let (line, mut text) = sealed(prev)?;
     text.push('\n');
     let whole_bytes = file.metadata()?.len();
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());

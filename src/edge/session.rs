@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::Stopwatch;
 use super::files;
+use crate::model::evidence::WarmUp;
 use crate::model::gate::Gate;
-use crate::model::host::Host;
+use crate::model::host::{Finding, Host};
 use crate::model::identity::Identity;
 use crate::model::plan::Plan;
 use crate::model::record::{Context, Record};
@@ -59,6 +60,10 @@ pub struct Header {
 enum Line {
     Session(Box<Header>),
     Sample(Box<Sample>),
+    /// How the clocks were brought up.
+    Warmup(Box<WarmUp>),
+    /// What a check found otherwise than before.
+    Finding(Box<Finding>),
     /// The plan with its cap and digest: written after the warm-up, before slot 0.
     Plan(Box<Plan>),
     Record(Box<Record>),
@@ -69,6 +74,8 @@ enum Line {
 pub struct Session {
     /// What was known before the first process.
     pub header: Header,
+    /// How the clocks were brought up so far.
+    pub warmups: Vec<WarmUp>,
     /// Every sample so far.
     pub samples: Vec<Sample>,
     /// The complete plan, once the warm-up is over.
@@ -80,6 +87,8 @@ pub struct Session {
     /// Seconds spent on writing and syncing lines.
     pub sync_s: f64,
     file: File,
+    /// The last line, whose memory the next one uses again.
+    line: Vec<u8>,
     /// The length of the file.
     whole_bytes: u64,
     path: PathBuf,
@@ -102,12 +111,14 @@ impl Session {
         lock(&file, &path)?;
         let mut session = Self {
             header,
+            warmups: Vec::new(),
             samples: Vec::new(),
             plan: None,
             record: None,
             resumed: false,
             sync_s: 0.0,
             file,
+            line: Vec::new(),
             whole_bytes: 0,
             path,
         };
@@ -149,12 +160,14 @@ impl Session {
         };
         let mut session = Self {
             header: *header,
+            warmups: Vec::new(),
             samples: Vec::new(),
             plan: None,
             record: None,
             resumed: true,
             sync_s: 0.0,
             file,
+            line: Vec::new(),
             whole_bytes,
             path,
         };
@@ -173,6 +186,8 @@ impl Session {
             }
             Line::Sample(sample) if !sample.warmup && self.plan.is_none() => bail!("sample {} stands before the complete plan", sample.seq),
             Line::Sample(sample) => self.samples.push(*sample),
+            Line::Warmup(warmup) => self.warmups.push(*warmup),
+            Line::Finding(finding) => self.header.host.findings.push(*finding),
             Line::Plan(plan) if self.plan.is_none() => self.plan = Some(*plan),
             Line::Record(record) if self.record.is_none() => self.record = Some(*record),
             Line::Session(_) | Line::Plan(_) | Line::Record(_) => bail!("a second line of a kind that stands once"),
@@ -186,6 +201,22 @@ impl Session {
     /// When it cannot be written; the file then ends with the last whole line.
     pub fn add_sample(&mut self, sample: &Sample) -> Result<()> {
         self.append("sample", sample)
+    }
+
+    /// Appends how the clocks were brought up, and syncs it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn add_warmup(&mut self, warmup: &WarmUp) -> Result<()> {
+        self.append("warmup", warmup)
+    }
+
+    /// Appends what a check found otherwise than before, and syncs it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn add_finding(&mut self, finding: &Finding) -> Result<()> {
+        self.append("finding", finding)
     }
 
     /// Appends the complete plan and syncs it.
@@ -209,10 +240,13 @@ impl Session {
     /// Appends a line of one kind, as [`Line`] has it.
     fn append(&mut self, kind: &str, fact: &impl Serialize) -> Result<()> {
         let failed = || format!("cannot write the session file {}", self.path.display());
-        let mut text = serde_json::to_vec(&BTreeMap::from([(kind, fact)]))?;
-        text.push(b'\n');
+        let text = &mut self.line;
+        text.clear();
+        write!(text, "{{\"{kind}\":")?;
+        serde_json::to_writer(&mut *text, fact)?;
+        text.extend_from_slice(b"}\n");
         let watch = Stopwatch::start();
-        let written = self.file.write_all(&text).and_then(|()| self.file.sync_data());
+        let written = self.file.write_all(text).and_then(|()| self.file.sync_data());
         if let Err(error) = written {
             // A full disk must not leave half a line behind.
             drop(self.file.set_len(self.whole_bytes));

@@ -3,6 +3,9 @@
 //! The runner keeps no state of its own. Whatever it knows about retries, voids and what comes next is derived here from the samples
 //! alone, so that a resumed session goes on exactly where the killed one stopped.
 
+use std::mem::{Discriminant, discriminant};
+
+use super::rule;
 use crate::model::figure::State;
 use crate::model::gate::{Gate, Rule};
 use crate::model::metric::{Metric, Role, Scale};
@@ -67,6 +70,8 @@ pub struct Course<'a> {
     pub samples: Vec<&'a Sample>,
     /// Its valid blocks in order.
     pub blocks: Vec<Block<'a>>,
+    /// How many of its samples come before the first that keeps a judged metric from an answer, in the order of the gate's metrics.
+    pub barriers: Vec<Option<usize>>,
     /// What stands in the way, if anything does.
     pub trouble: Option<Trouble>,
     /// The next slot; none where the plan is done or something stands in the way.
@@ -112,33 +117,11 @@ pub fn covers(pattern: &str, name: &str) -> bool {
 impl<'a> Course<'a> {
     /// Reads one cell's state off the session's samples: each must stand where the plan puts the next one.
     pub fn read(plan: &Plan, gate: &Gate, cell: &'a Cell, samples: &'a [Sample]) -> Self {
-        let samples: Vec<&'a Sample> = samples.iter().filter(|sample| sample.cell == *cell).collect();
-        let mut walk = Walk {
-            plan,
-            gate,
-            warm: 0,
-            attempt: 0,
-            failures: [0; 2],
-            rows: Vec::new(),
-            first: PerArm::default(),
-            blocks: Vec::new(),
-            voids: Voids::default(),
-            trouble: None,
-        };
-        for (taken, &sample) in (1..).zip(&samples) {
-            if walk.due() != Some(Place::of(sample)) {
-                walk.trouble = Some(Trouble::OffPlan { seq: sample.seq });
-                break;
-            }
-            walk.take(sample, taken);
+        let mut walk = Walk::default();
+        for (index, sample) in samples.iter().enumerate().filter(|(_, sample)| sample.cell == *cell) {
+            walk.follow(plan, gate, index, sample);
         }
-        Self {
-            cell,
-            samples,
-            next: walk.due().map(|place| place.slot(cell)),
-            blocks: walk.blocks,
-            trouble: walk.trouble,
-        }
+        walk.course(plan, cell, samples)
     }
 }
 
@@ -175,38 +158,104 @@ impl Place {
     }
 }
 
-/// One walk along a cell's samples. A place is a warm-up run or a block; where it fails or is void it is tried again.
-struct Walk<'a, 'p> {
-    plan: &'p Plan,
-    gate: &'p Gate,
+/// One walk along a cell's samples, one at a time. A place is a warm-up run or a block; where it fails or is void it is tried again.
+///
+/// It holds no sample, so that it can go on when there are more of them: following the samples as they come ends where reading all of
+/// them does, because reading is nothing else.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Walk {
+    /// Where the cell's samples stand among the session's.
+    own: Vec<usize>,
+    /// How many of the cell's samples come before the first that bars a metric, in the order of the gate's metrics.
+    barriers: Vec<Option<usize>>,
     /// Warm-up runs that went well.
     warm: u32,
     /// Tries of this place before the present one.
     attempt: u32,
     /// Failed tries of this place, by arm.
     failures: [u32; 2],
-    /// The present try of this block.
-    rows: Vec<&'a Sample>,
+    /// Runs of the present try of this block.
+    rows: usize,
+    /// Whether one of them is void.
+    void: bool,
     /// Each arm's first failure in it.
     first: PerArm<Option<String>>,
-    blocks: Vec<Block<'a>>,
+    /// The valid blocks, and how many of the cell's samples there were when each was complete.
+    blocks: Vec<(Orientation, usize)>,
     voids: Voids,
     trouble: Option<Trouble>,
 }
 
-impl<'a> Walk<'a, '_> {
+impl Walk {
+    /// Follows the cell's next sample, which stands at `index` among the session's. Whether a rule may answer otherwise than before it.
+    pub fn follow(&mut self, plan: &Plan, gate: &Gate, index: usize, sample: &Sample) -> bool {
+        let before = self.answers();
+        self.note_barriers(gate, sample);
+        self.own.push(index);
+        // Nothing follows from what comes after a sample that is none of the plan's.
+        if !matches!(self.trouble, Some(Trouble::OffPlan { .. })) {
+            if self.due(plan) == Some(Place::of(sample)) {
+                self.take(plan, gate, sample);
+            } else {
+                self.trouble = Some(Trouble::OffPlan { seq: sample.seq });
+            }
+        }
+        self.answers() != before
+    }
+
+    /// All that a rule's answer rests on: the valid blocks, what bars a metric, and what stands in the way.
+    fn answers(&self) -> (usize, usize, Option<Discriminant<Trouble>>) {
+        let barred = self.barriers.iter().flatten().count();
+        (self.blocks.len(), barred, self.trouble.as_ref().map(discriminant))
+    }
+
+    fn note_barriers(&mut self, gate: &Gate, sample: &Sample) {
+        self.barriers.resize(gate.metrics.len(), None);
+        for (barrier, metric) in self.barriers.iter_mut().zip(&gate.metrics) {
+            if metric.role == Role::Gate && barrier.is_none() && rule::bars(&metric.name, sample) {
+                *barrier = Some(self.own.len());
+            }
+        }
+    }
+
+    /// How far the cell has come, with the session's samples that were followed.
+    pub fn course<'a>(&self, plan: &Plan, cell: &'a Cell, samples: &'a [Sample]) -> Course<'a> {
+        let samples: Vec<&'a Sample> = self.own.iter().filter_map(|&index| samples.get(index)).collect();
+        let block = |&(orientation, end): &(Orientation, usize)| {
+            let rows = samples.get(end - orientation.arms().len()..end).unwrap_or_default();
+            Block {
+                orientation,
+                samples: rows.to_vec(),
+                end,
+            }
+        };
+        Course {
+            cell,
+            blocks: self.blocks.iter().map(block).collect(),
+            samples,
+            barriers: self.barriers.clone(),
+            trouble: self.trouble.clone(),
+            next: self.next(plan, cell),
+        }
+    }
+
+    /// The next slot of the cell; none where the plan is done or something stands in the way.
+    pub fn next(&self, plan: &Plan, cell: &Cell) -> Option<Slot> {
+        self.due(plan).map(|place| place.slot(cell))
+    }
+
     /// The place that is due; none where the plan is done or something stands in the way.
-    fn due(&self) -> Option<Place> {
+    fn due(&self, plan: &Plan) -> Option<Place> {
         if self.trouble.is_some() {
             return None;
         }
-        let sides = self.plan.sides();
-        let warmup = u64::from(self.warm) < sides.len() as u64 * u64::from(self.plan.warmup_runs);
+        let sides = plan.sides();
+        let warmup = u64::from(self.warm) < sides.len() as u64 * u64::from(plan.warmup_runs);
         let (block, position, arm) = if warmup {
             (0, self.warm, *sides.get(self.warm as usize % sides.len())?)
         } else {
-            let (block, position) = (self.blocks.len(), self.rows.len());
-            let arm = *self.plan.blocks.get(block)?.arms().get(position)?;
+            let (block, position) = (self.blocks.len(), self.rows);
+            let arm = *plan.blocks.get(block)?.arms().get(position)?;
             (block as u32, position as u32, arm)
         };
         Some(Place {
@@ -218,9 +267,9 @@ impl<'a> Walk<'a, '_> {
         })
     }
 
-    /// Takes the sample that was due, the `taken`th of the cell.
-    fn take(&mut self, sample: &'a Sample, taken: usize) {
-        let failure = failure(sample, self.gate);
+    /// Takes the sample that was due.
+    fn take(&mut self, plan: &Plan, gate: &Gate, sample: &Sample) {
+        let failure = failure(sample, gate);
         if sample.warmup {
             match failure {
                 Some(why) => self.fail(sample.arm, "the warm-up".to_owned(), why),
@@ -231,26 +280,27 @@ impl<'a> Walk<'a, '_> {
             }
             return;
         }
-        self.rows.push(sample);
+        self.rows += 1;
+        self.void |= self.voids.count(sample);
         let first = self.first.of_mut(sample.arm);
         *first = first.take().or(failure);
         // Nothing more is learnt from a try in which the base failed.
-        let orientation = self.plan.blocks.get(self.blocks.len()).copied();
-        let whole = orientation.is_some_and(|orientation| orientation.arms().len() == self.rows.len());
+        let orientation = plan.blocks.get(self.blocks.len()).copied();
+        let whole = orientation.is_some_and(|orientation| orientation.arms().len() == self.rows);
         if !whole && self.first.a.is_none() {
             return;
         }
-        let rows = std::mem::take(&mut self.rows);
+        self.rows = 0;
         let PerArm { a, b } = std::mem::take(&mut self.first);
         let first_failure = a.map(|why| (Arm::A, why)).or_else(|| b.map(|why| (Arm::B, why)));
-        if self.voids.count(&rows) {
-            self.trouble = self.voids.trouble(self.plan);
+        if std::mem::take(&mut self.void) {
+            self.voids.blocks += 1;
+            self.trouble = self.voids.trouble(plan);
             self.attempt += 1;
         } else if let Some((arm, why)) = first_failure {
             self.fail(arm, format!("block {}", self.blocks.len() + 1), why);
         } else if let Some(orientation) = orientation {
-            let (samples, end) = (rows, taken);
-            self.blocks.push(Block { orientation, samples, end });
+            self.blocks.push((orientation, self.own.len()));
             self.arrive();
         }
     }
@@ -274,7 +324,7 @@ impl<'a> Walk<'a, '_> {
 }
 
 /// The voids so far, over all blocks of a cell.
-#[derive(Default)]
+#[derive(Debug, Clone, Default)]
 struct Voids {
     blocks: u32,
     base: u32,
@@ -283,26 +333,21 @@ struct Voids {
 }
 
 impl Voids {
-    /// Counts a try's voids; whether there was one.
-    fn count(&mut self, rows: &[&Sample]) -> bool {
-        let mut any = false;
-        for row in rows {
-            let Some(void) = &row.void else { continue };
-            any = true;
-            self.why.clone_from(&void.why);
-            match row.arm {
-                _ if !void.attributable => {}
-                Arm::A => self.base += 1,
-                Arm::B => self.candidate += 1,
-            }
+    /// Counts a run's void; whether there is one.
+    fn count(&mut self, run: &Sample) -> bool {
+        let Some(void) = &run.void else { return false };
+        self.why.clone_from(&void.why);
+        match run.arm {
+            _ if !void.attributable => {}
+            Arm::A => self.base += 1,
+            Arm::B => self.candidate += 1,
         }
-        self.blocks += u32::from(any);
-        any
+        true
     }
 
     /// The balance over the arms is checked before the number of voids: a candidate that draws more power must not be cleaned into innocence.
     fn trouble(&self, plan: &Plan) -> Option<Trouble> {
-        if self.candidate >= self.base + VOID_IMBALANCE {
+        if plan.sides().len() == 2 && self.candidate >= self.base + VOID_IMBALANCE {
             return Some(Trouble::Throttled {
                 base: self.base,
                 candidate: self.candidate,

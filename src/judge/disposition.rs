@@ -4,12 +4,14 @@ use std::collections::HashSet;
 
 use super::Case;
 use super::band::Bands;
+use crate::model::evidence::Ended;
 use crate::model::gate::Against;
 use crate::model::judgement::{Disposition, Outcome, Range, Ruling, Verdict};
 use crate::model::metric::Scale;
 use crate::model::number::size;
 use crate::model::plan::Objective;
 use crate::model::sample::Cell;
+use crate::model::telemetry::FOREIGN;
 use crate::model::text::plain_line;
 
 /// The disposition with the facts that decided it.
@@ -72,6 +74,15 @@ fn exploratory(case: &Case<'_>, verdicts: &[Ruling]) -> Vec<String> {
     if case.host.replayed {
         facts.push("the host was replayed from a snapshot".to_owned());
     }
+    if matches!(case.evidence.ended, Some(Ended::Unfit { .. })) {
+        facts.push("nothing was measured: the machine is unfit".to_owned());
+    }
+    let blind = case
+        .evidence
+        .samples
+        .iter()
+        .find_map(|sample| sample.telemetry.as_ref()?.missing.get(FOREIGN));
+    facts.extend(blind.map(|why| format!("nobody could see who else used the GPU: {}", plain_line(why, 200))));
     if case.context.new_gate {
         facts.push("the gate is new: nobody has agreed to its rule yet".to_owned());
     }

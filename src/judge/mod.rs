@@ -1,7 +1,7 @@
 //! The decision core: pure functions of model values.
 //!
 //! [`judge`] is the whole argument on one screen. It replays every declared look over the blocks so far, freezes each bucket at its first
-//! decision and says what comes next. Nothing else in the crate decides: the runner asks for its [`step`] after every process, a resumed
+//! decision and says what comes next. Nothing else in the crate decides: the runner asks for its next step ([`Steps`]) after every process, a resumed
 //! session asks here, and `gate ledger verify` asks here again years later.
 
 pub mod acceptance;
@@ -13,6 +13,7 @@ pub mod crossover;
 pub mod disposition;
 pub mod distribution;
 pub mod drop;
+pub mod flag;
 pub mod noise;
 pub mod paired;
 pub mod prediction;
@@ -23,8 +24,12 @@ pub mod rule;
 pub mod scores;
 pub mod search;
 pub mod simulate;
+pub mod steady;
+mod steps;
 pub mod summary;
 pub mod unpaired;
+
+pub use steps::Steps;
 
 use serde_json::Value;
 
@@ -112,18 +117,6 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     }
 }
 
-/// The step of [`judge`] alone, without the numbers and words of a report: what the runner asks between two processes.
-///
-/// `design` is what [`looks`] gives for the case's gate and plan, which no sample changes.
-pub fn step(case: &Case<'_>, design: Result<&Design, &String>) -> Step {
-    if case.context.unaffected.is_some() {
-        return Step::Stop;
-    }
-    let courses = courses(case);
-    let buckets: Vec<Bucket<'_>> = buckets(case, &courses, design, None, None).collect();
-    next(case, &courses, &buckets)
-}
-
 fn courses<'a>(case: &Case<'a>) -> Vec<Course<'a>> {
     let Case { gate, plan, evidence, .. } = case;
     let read = |cell| Course::read(plan, gate, cell, &evidence.samples);
@@ -138,13 +131,15 @@ fn buckets<'a>(
     reference: Option<&'a Reference<'a>>,
     bands: Option<&'a Bands<'a>>,
 ) -> impl Iterator<Item = Bucket<'a>> {
-    let bucket = move |(rule, metric, course): (&'a Rule, &'a Metric, &'a Course<'a>)| {
+    let bucket = move |(rule, index, course): (&'a Rule, usize, &'a Course<'a>)| {
+        let metric = &case.gate.metrics[index];
+        let barrier = course.barriers.get(index).copied().flatten();
         let band = bands.and_then(|bands| bands.find(&course.cell.fixture, &metric.name));
         let waiver = rule::waived::find(case.context, &case.gate.name, rule, &course.cell.fixture, &metric.name);
         let (metric, unsuited) = rule::suited(rule, metric);
         Bucket {
             rule,
-            barrier: rule::barrier(course, &metric.name),
+            barrier: barrier.and_then(|before| Some((before, *course.samples.get(before)?))),
             metric,
             unsuited,
             course,
@@ -179,17 +174,17 @@ fn unaffected(why: &str) -> Judgement {
     }
 }
 
-/// Every question that a gate asks: a rule, a metric it covers, the place of a cell it covers. Without a base arm nothing is asked against it.
-fn questions<'a>(gate: &'a Gate, plan: &Plan) -> Vec<(&'a Rule, &'a Metric, usize)> {
+/// Every question that a gate asks: a rule, the places of a metric and of a cell that it covers. Without a base arm nothing is asked against it.
+fn questions<'a>(gate: &'a Gate, plan: &Plan) -> Vec<(&'a Rule, usize, usize)> {
     let mut all = Vec::new();
     for rule in &gate.rules {
-        for metric in &gate.metrics {
+        for (index, metric) in gate.metrics.iter().enumerate() {
             let asked = plan
                 .cells
                 .iter()
                 .enumerate()
                 .filter(|(_, cell)| asks(gate, plan, rule, metric, cell));
-            all.extend(asked.map(|(cell, _)| (rule, metric, cell)));
+            all.extend(asked.map(|(cell, _)| (rule, index, cell)));
         }
     }
     all
@@ -220,7 +215,7 @@ fn driven(case: &Case<'_>, cell: &Cell) -> bool {
 /// # Errors
 /// Why the plan cannot be judged.
 pub fn looks(gate: &Gate, plan: &Plan) -> Result<Design, String> {
-    let tests = |(rule, ..): &(&Rule, &Metric, usize)| rule.kind == "hold" && rule::drives(rule);
+    let tests = |(rule, ..): &(&Rule, usize, usize)| rule.kind == "hold" && rule::drives(rule);
     let alpha = match plan.objective {
         Objective::Gate => plan.alpha / questions(gate, plan).iter().filter(|asked| tests(asked)).count().max(1) as f64,
         Objective::Promote => plan.alpha,
@@ -249,7 +244,7 @@ fn outcome(case: &Case<'_>, verdicts: &[Ruling]) -> Outcome {
     let advised = case.context.new_gate && !verdicts.is_empty();
     let asked = required.unwrap_or(if advised { Outcome::Pass } else { Outcome::Inconclusive });
     match case.evidence.ended {
-        Some(Ended::Cancelled { .. } | Ended::Error { .. }) => asked.max(Outcome::Error),
+        Some(Ended::Cancelled { .. } | Ended::Error { .. } | Ended::Unfit { .. }) => asked.max(Outcome::Error),
         Some(Ended::SessionLimit { .. } | Ended::TooFewBlocks { .. }) | None => asked,
     }
 }
@@ -259,14 +254,18 @@ fn next(case: &Case<'_>, courses: &[Course<'_>], buckets: &[Bucket<'_>]) -> Step
     if case.evidence.ended.is_some() {
         return Step::Stop;
     }
-    let open = |course: &Course<'_>| {
-        let mut own = buckets.iter().filter(|bucket| std::ptr::eq(bucket.course, course));
-        own.any(|bucket| !rule::settled(bucket))
-    };
-    let slots = courses
-        .iter()
-        .filter(|course| open(course))
-        .filter_map(|course| course.next.clone());
+    let open = courses.iter().filter(|course| open(course, buckets));
+    first(open.filter_map(|course| course.next.clone()))
+}
+
+/// Whether more samples of a cell could settle a rule.
+fn open(course: &Course<'_>, buckets: &[Bucket<'_>]) -> bool {
+    let mut own = buckets.iter().filter(|bucket| std::ptr::eq(bucket.course, course));
+    own.any(|bucket| !rule::settled(bucket))
+}
+
+/// The slot whose turn it is.
+fn first(slots: impl Iterator<Item = Slot>) -> Step {
     let turn = |slot: &Slot| (!slot.warmup, slot.position == 0 && slot.attempt == 0, slot.block);
     slots.min_by_key(turn).map_or(Step::Stop, Step::Run)
 }
@@ -290,6 +289,8 @@ fn warnings(case: &Case<'_>) -> Vec<String> {
     if case.plan.sides().len() == 2 && same_files && same_inputs && case.plan.commands.a == case.plan.commands.b {
         warnings.push("both arms run the same files with the same arguments: this is an A/A comparison".to_owned());
     }
+    warnings.extend(case.evidence.warmups.iter().filter_map(steady::warning));
+    warnings.extend(flag::warnings(case.plan, &case.evidence.samples));
     let left_over: u64 = case
         .evidence
         .samples

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::eval::evidence::Scores;
 use super::sample::Sample;
@@ -29,6 +30,11 @@ pub enum Ended {
         /// `SIGINT` or `SIGTERM`.
         signal: String,
     },
+    /// The machine is unfit to measure on, or could not be told fit: nothing was measured.
+    Unfit {
+        /// The reason, and what to do.
+        what: String,
+    },
     /// The tool could not go on; what it had is kept.
     Error {
         /// What happened.
@@ -36,11 +42,36 @@ pub enum Ended {
     },
 }
 
+/// What came of bringing the clocks up before the first process; no part of any figure.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WarmUp {
+    /// The helper.
+    pub helper: String,
+    /// How often it worked.
+    pub rounds: u32,
+    /// Seconds that all of it took.
+    pub took_s: f64,
+    /// Whether the clocks were steady at the end; absent where nobody could tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<bool>,
+    /// What that rests on, or why it cannot be told.
+    pub why: String,
+    /// Why the helper gave no answer, where it gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence: Option<String>,
+    /// What it answered last.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub found: Map<String, Value>,
+}
+
 /// Samples and where they came from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// `run` where `gate` measured, `ingest` where another tool did.
     pub source: String,
+    /// How the clocks were brought up, once a run of the session, where a helper is declared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warmups: Vec<WarmUp>,
     /// Every sample in the order in which it was taken: warm-ups, failures, retries and voids included.
     pub samples: Vec<Sample>,
     /// Set where the session ended before its plan did.

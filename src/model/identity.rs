@@ -154,6 +154,31 @@ impl Identity {
     }
 }
 
+/// What a gate may want to equal a baseline's: parts of an identity, and fields of parts.
+pub const COMPARABLE: &[&str] = &[
+    "model",
+    "prompt",
+    "gpu",
+    "config",
+    "policy",
+    "gpu.archs",
+    "gpu.driver",
+    "gpu.firmware",
+    "gpu.pci",
+    "gpu.product",
+    "machine.cpu",
+    "machine.governor",
+    "machine.kernel",
+];
+
+/// What has to equal a baseline's where the gate does not say: on a GPU its product, driver and firmware tell machines apart, without one the
+/// processor does.
+pub fn equal_by_default(arch: &str) -> Vec<String> {
+    let parts = ["model", "prompt", "gpu", "config", "policy"];
+    let processor = arch.starts_with("cpu-").then_some("machine.cpu");
+    parts.into_iter().chain(processor).map(str::to_owned).collect()
+}
+
 /// Configuration that says where a process ran and what it was not given: it changes from checkout to checkout and explains no figure.
 const PLACES: [&str; 2] = ["cwd", "removed_env"];
 

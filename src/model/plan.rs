@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sample::{Arm, Cell, PerArm};
+use super::telemetry::Watching;
 
 /// Smallest and largest cap of a plan with looks, in blocks.
 pub const MAX_BLOCKS: std::ops::RangeInclusive<u32> = 2..=28;
@@ -73,6 +74,15 @@ pub enum OnInconclusive {
     Advisory,
 }
 
+/// A helper that brings the clocks up, once, before the first process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Warmup {
+    /// Its program: `gate-ocl` or `gate-hip`.
+    pub helper: String,
+    /// For how long it works at a time.
+    pub seconds: u32,
+}
+
 /// The declared order of processes and rule of stopping.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
@@ -102,6 +112,9 @@ pub struct Plan {
     pub min_run_cv: f64,
     /// Discarded processes per arm and cell before the first block.
     pub warmup_runs: u32,
+    /// The helper that brings the clocks up before them, where one is declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Warmup>,
     /// How many blocks may be voided before the answer is inconclusive.
     pub max_void_blocks: u32,
     /// How often the same comparison may be tried before the answer is inconclusive; 0 for no limit.
@@ -119,6 +132,9 @@ pub struct Plan {
     pub commands: PerArm<Vec<String>>,
     /// The folder in which every process runs.
     pub cwd: String,
+    /// What is watched of the machine while a process runs; absent where nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub telemetry: Option<Watching>,
     /// `b3:` and the BLAKE3 of what [`super::record::plan_digest`] covers; empty until the plan is complete.
     pub digest: String,
 }
@@ -140,6 +156,8 @@ impl Plan {
             rank_share: 0.25,
             min_run_cv: 0.0005,
             warmup_runs: 0,
+            warmup: None,
+            telemetry: None,
             max_void_blocks: 0,
             max_attempts: 0,
             timeout_s: 0.0,

@@ -144,11 +144,22 @@ pub fn canonical(value: &Value) -> String {
 
 /// The seal of a record's JSON: the digest of its canonical form without `seal`.
 pub fn seal(record: &Value) -> String {
-    let mut body = record.clone();
-    if let Value::Object(fields) = &mut body {
+    take_seal(&mut record.clone())
+}
+
+/// The seal of a record's JSON, from which it takes the field.
+fn take_seal(record: &mut Value) -> String {
+    if let Value::Object(fields) = record {
         fields.remove("seal");
     }
-    digest(canonical(&body).as_bytes())
+    digest(canonical(record).as_bytes())
+}
+
+/// The seal of what is sealed like a record, and its canonical line with that seal, from its JSON.
+pub(super) fn seal_line(mut json: Value) -> (String, String) {
+    let seal = take_seal(&mut json);
+    json["seal"] = seal.as_str().into();
+    (seal, canonical(&json))
 }
 
 /// The digest of a complete plan, from the JSON of its record.
@@ -190,14 +201,15 @@ pub fn digest_of_plan(plan: &Plan, gate: &Gate, identity: &Identity) -> serde_js
 }
 
 impl Record {
-    /// The record with its place in a ledger and its seal set.
+    /// The record with its place in a ledger and its seal set, and its [`Record::line`].
     ///
     /// # Errors
     /// When the record cannot be written as JSON.
-    pub fn sealed(mut self, prev: Option<String>) -> serde_json::Result<Self> {
+    pub fn sealed(mut self, prev: Option<String>) -> serde_json::Result<(Self, String)> {
         self.prev = prev;
-        self.seal = seal(&serde_json::to_value(&self)?);
-        Ok(self)
+        let (seal, line) = seal_line(serde_json::to_value(&self)?);
+        self.seal = seal;
+        Ok((self, line))
     }
 
     /// The record as one canonical line, without the line's end.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::judgement::Disposition;
-use super::record::{Record, Tool, VERSION, canonical, seal};
+use super::record::{Record, Tool, VERSION, seal_line};
 
 /// The kind of the line.
 pub const KIND: &str = "relabel";
@@ -50,22 +50,15 @@ impl Relabel {
         }
     }
 
-    /// The relabel with its place in a ledger and its seal set.
+    /// The relabel with its place in a ledger and its seal set, and its canonical line without the line's end.
     ///
     /// # Errors
     /// When it cannot be written as JSON.
-    pub fn sealed(mut self, prev: Option<String>) -> serde_json::Result<Self> {
+    pub fn sealed(mut self, prev: Option<String>) -> serde_json::Result<(Self, String)> {
         self.prev = prev;
-        self.seal = seal(&serde_json::to_value(&self)?);
-        Ok(self)
-    }
-
-    /// The relabel as one canonical line, without the line's end.
-    ///
-    /// # Errors
-    /// When it cannot be written as JSON.
-    pub fn line(&self) -> serde_json::Result<String> {
-        Ok(canonical(&serde_json::to_value(self)?))
+        let (seal, line) = seal_line(serde_json::to_value(&self)?);
+        self.seal = seal;
+        Ok((self, line))
     }
 
     /// The record as it is to be shown: with what it counts for now. Its seal is no longer that of its contents.

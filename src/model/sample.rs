@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::figure::Missing;
+use super::telemetry::Telemetry;
 
 /// One side of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -134,7 +135,7 @@ pub struct Sample {
     /// Ran under a profiler: explains, never judges.
     pub profiled: bool,
     /// What the host was doing meanwhile; null where nothing was sampled.
-    pub telemetry: Option<serde_json::Value>,
+    pub telemetry: Option<Box<Telemetry>>,
 }
 
 impl Sample {

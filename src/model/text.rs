@@ -1,5 +1,7 @@
 //! Foreign bytes made safe to search and to show.
 
+use std::borrow::Cow;
+
 const ESCAPE: u8 = 0x1b;
 const BELL: u8 = 0x07;
 
@@ -26,6 +28,16 @@ pub fn plain(bytes: &[u8]) -> String {
         }
     };
     String::from_utf8_lossy(&kept).chars().map(visible).collect()
+}
+
+/// As [`plain`], without a copy where nothing has to be changed.
+pub fn plain_cow(bytes: &[u8]) -> Cow<'_, str> {
+    // 0xc2 begins the control characters beyond ASCII.
+    let is_plain = |byte: &u8| !byte.is_ascii_control() && *byte != 0xc2 || matches!(byte, b'\n' | b'\r' | b'\t');
+    match std::str::from_utf8(bytes) {
+        Ok(text) if bytes.iter().all(is_plain) && !bytes.starts_with(b"\xef\xbb\xbf") => Cow::Borrowed(text),
+        _ => Cow::Owned(plain(bytes)),
+    }
 }
 
 /// Foreign text as part of one line: as [`plain`], with line ends and tabs as spaces, without characters that are not seen or that turn the

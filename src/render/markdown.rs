@@ -1,6 +1,6 @@
 //! Markdown, for job summaries and pull requests.
 
-use super::words::{COLUMNS, by_gravity, columns, headline, kind, measured, provenance, row};
+use super::words::{COLUMNS, by_gravity, columns, headline, kind, measured, provenance, row, watched};
 use super::{Canvas, Format};
 use crate::model::record::{Record, short};
 use crate::model::text::plain_line;
@@ -38,6 +38,7 @@ fn render(record: &Record, _: Canvas) -> serde_json::Result<String> {
     judgement.warnings.iter().for_each(|warning| item("warning", warning));
     provenance(record).iter().for_each(|(label, text)| item(label, text));
     item("measured", &measured(record));
+    watched(record).iter().for_each(|text| item("watched", text));
     let facts = judgement.disposition_because.join("; ");
     item("worth", &format!("{}, because {facts}", judgement.disposition));
     item("record", &format!("{}, plan {}", short(&record.seal), short(&record.plan.digest)));

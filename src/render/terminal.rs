@@ -2,7 +2,7 @@
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
-use super::words::{COLUMNS, by_gravity, columns, headline, kind, measured, provenance, row};
+use super::words::{COLUMNS, by_gravity, columns, headline, kind, measured, provenance, row, watched};
 use super::{Canvas, Format};
 use crate::model::judgement::Outcome;
 use crate::model::record::{Record, short};
@@ -45,6 +45,7 @@ fn render(record: &Record, canvas: Canvas) -> serde_json::Result<String> {
         out.push_str(&format!("{label}: {text}\n"));
     }
     out.push_str(&format!("measured: {}\n", measured(record)));
+    out.push_str(&watched(record).map_or_else(String::new, |text| format!("watched: {text}\n")));
     out.push_str(&format!(
         "worth: {}, because {}\n",
         judgement.disposition,

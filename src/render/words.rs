@@ -215,6 +215,24 @@ pub fn measured(record: &Record) -> String {
     text
 }
 
+/// What was watched while processes ran, and by which limits; none where nothing was.
+pub fn watched(record: &Record) -> Option<String> {
+    let watching = record.plan.telemetry.as_ref()?;
+    let samples = record.evidence.samples.iter();
+    let devices = samples
+        .flat_map(|sample| &sample.telemetry)
+        .map(|telemetry| telemetry.devices.len())
+        .max()?;
+    let limits = watching.limits.iter().map(|(name, value)| format!("{name} {value}"));
+    Some(format!(
+        "{} every {}; a block is void by {}; limits: {}",
+        number::count(devices as u64, "device"),
+        number::duration(watching.every_s),
+        plain_line(&watching.void.join(", "), NAME_MAX * 10),
+        plain_line(&limits.collect::<Vec<String>>().join(", "), NAME_MAX * 20)
+    ))
+}
+
 /// The rulings, gravest first; what is required comes before what is advisory.
 pub fn by_gravity(record: &Record) -> Vec<&Ruling> {
     let mut rulings: Vec<&Ruling> = record.judgement.verdicts.iter().collect();

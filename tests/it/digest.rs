@@ -36,7 +36,15 @@ fn known_bytes_have_their_known_digests() {
 #[test]
 fn files_around_the_buffer_size_agree_with_md5sum() {
     let dir = folder();
-    for bytes in [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, (9 << 20) + 12345] {
+    for bytes in [
+        (256 << 10) - 1,
+        256 << 10,
+        (256 << 10) + 1,
+        (1 << 20) - 1,
+        1 << 20,
+        (1 << 20) + 1,
+        (9 << 20) + 12345,
+    ] {
         let content: Vec<u8> = (0..bytes).map(|n: usize| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         let path = file(dir.path(), "content", &content);
         let ours = digest_file(&path).expect("a file");

@@ -23,11 +23,19 @@ fn read(text: &str, file: &str) -> Result<Declaration, Vec<Fault>> {
         rules.push("floor");
     }
     let adapters: Vec<&str> = adapter::ALL.iter().map(|adapter| adapter.name).collect();
+    let flags: Vec<&str> = judge::flag::ALL
+        .iter()
+        .filter(|flag| flag.can_void())
+        .map(|flag| flag.name)
+        .collect();
+    let limits: Vec<&str> = judge::flag::limits().map(|limit| limit.name).collect();
     let known = Known {
         rules: &rules,
         adapters: &adapters,
         checks: None,
         helpers: &["gate-hip", "gate-ocl"],
+        flags: &flags,
+        limits: &limits,
     };
     parse(text, file, &known)
 }
@@ -159,6 +167,8 @@ command = ["bench"]
 [plan.warmup]
 helper = "gate-ocl"
 #room.plan.warmup
+[telemetry]
+#room.telemetry
 [[fixture]]
 name = "f"
 #room.fixture

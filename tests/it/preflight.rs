@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use gate::check::{ALL, preflight};
-use gate::edge::host::{machine, observed, open};
+use gate::edge::host::{ask_endpoint, machine, observed, open};
 use gate::model::host::machine::Machine;
 use gate::model::host::profile::Profile;
 use gate::model::host::{Finding, Level};
@@ -87,7 +87,9 @@ fn changed(files: &BTreeMap<String, Value>, folder: &Path) -> Machine {
     }
     let path = folder.join("host.json");
     fs::write(&path, document.to_string()).unwrap();
-    let mut host = machine(&open(&path).unwrap());
+    let source = open(&path).unwrap();
+    let mut host = machine(&source);
+    ask_endpoint(&source, &mut host, "what is kept answers");
     // Ninety thousand seconds after its start, and the job runs for an hour.
     host.job_since_s = host.kernel.uptime_s.as_ref().ok().map(|uptime_s| uptime_s - 3600.0);
     host
@@ -152,6 +154,7 @@ fn merged(
             "sclk_max_mhz" => all.sclk_max_mhz = own.sclk_max_mhz,
             "vram_need_bytes" => all.vram_need_bytes = own.vram_need_bytes,
             "memory_need_bytes" => all.memory_need_bytes = own.memory_need_bytes,
+            "endpoint" => all.endpoint.clone_from(&own.endpoint),
             "smt" => all.smt = own.smt,
             other => panic!("no case declares {other}"),
         }
@@ -349,4 +352,91 @@ fn a_machine_without_a_gpu_is_answered() {
     assert!(sandbox.gate(&["preflight", "--host", path]).exits(0).out.contains("profile plain"));
     let out = sandbox.gate(&["preflight", "--host", path, "--profile", "gfx942"]).exits(1).out;
     assert!(out.contains("D-LOADED: not loaded"), "{out}");
+}
+
+#[test]
+fn a_served_endpoint_is_asked() {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/health", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        for status in ["200 OK", "503 Service Unavailable"] {
+            let (mut client, _) = listener.accept().unwrap();
+            let _asked = client.read(&mut [0; 4096]).unwrap();
+            write!(client, "HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
+        }
+    });
+    let sandbox = Sandbox::new();
+    let finding = || {
+        let done = sandbox.gate(&["preflight", "--profile", "plain", "--endpoint", &url, "--format", "json"]);
+        let host: Value = serde_json::from_str(&done.out).unwrap();
+        let of = |finding: &&Value| finding["check"] == "S-ENDPOINT";
+        let finding = host["findings"].as_array().unwrap().iter().find(of).unwrap().clone();
+        (done.code, finding["level"].as_str().unwrap().to_owned(), finding["saw"].to_string())
+    };
+    assert_eq!(finding().1, "pass");
+    let (code, level, saw) = finding();
+    assert!(code == Some(1) && level == "fail" && saw.contains("503"), "{saw}");
+    server.join().unwrap();
+    let (code, level, _) = finding();
+    assert_eq!((code, level.as_str()), (Some(1), "fail"), "nobody listens any more");
+    sandbox
+        .gate(&["preflight", "--endpoint", "https://example.com/"])
+        .exits(2)
+        .says("begins with http://");
+}
+
+/// A machine of the family gfx1151, as the notes of its users say that it must be before a served endpoint is measured.
+fn served(files: &[(&str, Option<&str>)]) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let properties = fs::read_to_string(snapshot("healthy")).unwrap();
+    let document: Value = serde_json::from_str(&properties).unwrap();
+    let node = "sys/class/kfd/kfd/topology/nodes/1/properties";
+    let text = document["files"][node]["t"].as_str().unwrap().replace("90402", "110501");
+    let mut all: BTreeMap<String, Value> = BTreeMap::from([
+        (node.to_owned(), text.into()),
+        ("sys/class/kfd/kfd/topology/nodes/2/properties".to_owned(), Value::Null),
+        ("sys/class/drm/card4/device/uevent".to_owned(), Value::Null),
+        ("proc/sys/kernel/osrelease".to_owned(), "6.18.4-generic".into()),
+        ("sys/module/amdgpu/version".to_owned(), Value::Null),
+        ("sys/module/amdgpu/taint".to_owned(), "".into()),
+        ("cmd/dkms_status/stdout".to_owned(), "".into()),
+        ("cmd/endpoint/stdout".to_owned(), "200".into()),
+    ]);
+    for (path, value) in files {
+        all.insert((*path).to_owned(), value.map_or(Value::Null, Value::from));
+    }
+    let host = changed(&all, folder.path());
+    let mut profile = profile("gfx1151");
+    profile.declared.endpoint = Some("http://127.0.0.1:1/health".to_owned());
+    let findings = preflight(&host, &profile).unwrap();
+    let faults = findings
+        .iter()
+        .filter(|finding| matches!(finding.level, Level::Fail | Level::Unknown));
+    faults.map(|finding| finding.check.clone()).collect()
+}
+
+#[test]
+fn the_profile_of_a_served_endpoint_asks_what_its_notes_ask() {
+    assert_eq!(served(&[]), Vec::<String>::new());
+    for (path, value, check) in [
+        ("proc/sys/kernel/osrelease", Some("6.18.3-generic"), "D-KERNEL"),
+        ("sys/module/amdgpu/parameters/cwsr_enable", Some("0"), "D-CWSR"),
+        ("sys/module/amdgpu/parameters/cwsr_enable", None, "D-CWSR"),
+        ("sys/class/drm/card3/device/gpu_busy_percent", Some("40"), "Q-BUSY"),
+        (
+            "proc/meminfo",
+            Some("MemTotal: 131072000 kB\nMemAvailable: 1000000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB"),
+            "Q-HOSTMEM",
+        ),
+        ("cmd/endpoint/stdout", Some("503"), "S-ENDPOINT"),
+    ] {
+        assert_eq!(served(&[(path, value)]), [check], "{path} {value:?}");
+    }
+    let dkms = [
+        ("sys/module/amdgpu/taint", Some("OE")),
+        ("lib/modules/6.18.4-generic/updates/dkms/amdgpu.ko.zst", Some("")),
+        ("cmd/dkms_status/stdout", Some("amdgpu/6.14.9, 6.18.4-generic, x86_64: installed")),
+    ];
+    assert_eq!(served(&dkms), ["D-DKMS"]);
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use gate::judge::crossover::looks;
-use gate::judge::{Case, judge, step};
+use gate::judge::{Case, Steps, judge};
 use gate::model::evidence::{Ended, Evidence};
 use gate::model::figure::{Missing, State};
 use gate::model::gate::{Against, Gate, Rule};
@@ -103,6 +103,7 @@ impl Session {
             host: Host::default(),
             evidence: Evidence {
                 source: "run".to_owned(),
+                warmups: Vec::new(),
                 samples: Vec::new(),
                 ended: None,
                 scores: None,
@@ -175,16 +176,27 @@ impl Session {
     pub fn judge(&self) -> Judgement {
         let case = Case::from(&self.0);
         let judgement = judge(&case);
-        let looks = gate::judge::looks(&self.0.gate, &self.0.plan);
-        assert_eq!(step(&case, looks.as_ref()), judgement.step, "the runner's step is the judgement's");
+        assert_eq!(
+            self.steps().next(&case),
+            judgement.step,
+            "a resumed session's step is the judgement's"
+        );
         judgement
+    }
+
+    /// What the runner asks, before it was told of any sample.
+    pub fn steps(&self) -> Steps {
+        Steps::of(&self.0.gate, &self.0.plan)
     }
 
     /// Runs slots as the judge asks for them, until it stops or `most` have run.
     pub fn run(mut self, most: usize, mut program: impl FnMut(&Slot, &mut Sample)) -> Self {
         let mut seen = HashSet::new();
+        let mut steps = self.steps();
         for _ in 0..most {
-            let Step::Run(slot) = self.judge().step else { return self };
+            let step = self.judge().step;
+            assert_eq!(steps.next(&Case::from(&self.0)), step, "the runner's step is the judgement's");
+            let Step::Run(slot) = step else { return self };
             let place = (slot.cell.clone(), slot.warmup, slot.block, slot.position, slot.attempt);
             assert!(seen.insert(format!("{place:?}")), "asked twice for {slot:?}");
             let mut sample = blank(&slot, self.0.evidence.samples.len() as u32);
@@ -221,7 +233,9 @@ impl Session {
         let record = &mut self.0;
         record.plan.digest = digest_of_plan(&record.plan, &record.gate, &record.identity).expect("finite numbers");
         record.judgement = judge(&Case::from(&*record));
-        self.0.sealed(None).expect("a record is JSON")
+        let (record, line) = self.0.sealed(None).expect("a record is JSON");
+        assert_eq!(record.line().expect("a record is JSON"), line);
+        record
     }
 }
 
@@ -240,6 +254,7 @@ fn plan() -> Plan {
         rank_share: 0.25,
         min_run_cv: 0.0005,
         warmup_runs: 1,
+        warmup: None,
         max_void_blocks: 2,
         max_attempts: 0,
         timeout_s: 600.0,
@@ -251,6 +266,7 @@ fn plan() -> Plan {
             b: vec!["./new".to_owned()],
         },
         cwd: "/srv/project".to_owned(),
+        telemetry: None,
         digest: String::new(),
     }
 }

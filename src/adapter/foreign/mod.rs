@@ -2,9 +2,11 @@
 
 pub mod input;
 pub mod json;
+pub mod lines;
 pub mod log;
 pub mod runs;
 pub mod table;
 
 pub use input::Input;
 pub use json::Json;
+pub use lines::Lines;

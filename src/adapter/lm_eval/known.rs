@@ -44,13 +44,13 @@ fn is_share(metric: &str) -> bool {
 }
 
 /// The unit: `1` for a share whose score is one; none for anything else, because the format states no unit.
-pub(super) fn unit(metric: &str, score: Option<f64>) -> Option<Unit> {
+pub(in crate::adapter) fn unit(metric: &str, score: Option<f64>) -> Option<Unit> {
     let fits = score.is_none_or(|score| !score.is_finite() || (0.0..=1.0).contains(&score));
     if is_share(metric) && fits { Unit::parse("1").ok() } else { None }
 }
 
 /// The direction of a metric that is known by name. A share whose ideal is in the middle has none.
-pub(super) fn better(metric: &str) -> Option<Better> {
+pub(in crate::adapter) fn better(metric: &str) -> Option<Better> {
     if metric == "pct_stereotype" {
         None
     } else if LOWER.contains(&metric) {

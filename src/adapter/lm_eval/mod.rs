@@ -3,7 +3,7 @@
 //! A series is a metric of a task under a filter. What stands beside the metrics without being one (alias, sample counts, standard errors)
 //! is never taken for one, and a group is told from its own members.
 
-mod known;
+pub(in crate::adapter) mod known;
 pub mod samples;
 mod table;
 
@@ -24,11 +24,12 @@ pub const LM_EVAL: Adapter = Adapter {
     source: "https://github.com/EleutherAI/lm-evaluation-harness/blob/main/lm_eval/evaluator.py (0.2 to 0.4.13)",
     signs: Some(signs),
     read,
+    stream: None,
     write: None,
 };
 
 /// Members of a task's map that are no metric.
-const NO_METRIC: [&str; 4] = ["alias", "name", "sample_len", "sample_count"];
+pub(in crate::adapter) const NO_METRIC: [&str; 4] = ["alias", "name", "sample_len", "sample_count"];
 /// What the harness tells of the run beside `config`.
 const TOLD: [&str; 9] = [
     "lm_eval_version",
@@ -81,15 +82,17 @@ fn read(input: &Input, _wanted: &[Series]) -> Result<Report, Refused> {
             "a per-sample log holds no scores of tasks: give the results file beside it".to_owned(),
         ));
     }
-    let whole = Results {
-        document,
-        results: document.get("results").unwrap_or(document),
-    };
-    let report = whole.report(Input::json_notes(documents)?);
+    let report = results(document, Input::json_notes(documents)?);
     if report.series.is_empty() {
         return Err(Refused("`results` holds no metric: no task was evaluated".to_owned()));
     }
     Ok(report)
+}
+
+/// What a results document says, or the inner map alone.
+pub(in crate::adapter) fn results(document: &Json, notes: Vec<String>) -> Report {
+    let results = document.get("results").unwrap_or(document);
+    Results { document, results }.report(notes)
 }
 
 /// A results file.

@@ -11,8 +11,6 @@ use crate::adapter::foreign::json::{self, Json};
 use crate::model::eval::{Key, Outcomes};
 use crate::model::report::Refused;
 
-/// Longest line that is read.
-pub const LINE_MAX_BYTES: u64 = 16 << 20;
 /// Most items of one task.
 const ITEMS_MAX: usize = 2_000_000;
 /// Most metrics and filters of one task.

@@ -21,6 +21,7 @@ pub const VLLM: Adapter = Adapter {
     source: "https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks (0.6 to 0.25.1)",
     signs: Some(signs),
     read,
+    stream: None,
     write: None,
 };
 

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::artifact;
 use super::found::Read;
-use crate::adapter::lm_eval::samples::{LINE_MAX_BYTES, Samples};
+use crate::adapter::lm_eval::samples::Samples;
 use crate::edge::results;
 use crate::model::eval::{Outcomes, Results};
 use crate::model::text::plain_line;
@@ -115,7 +115,11 @@ fn chosen<'a>(own: &[&'a PathBuf], task: &str, stamp: Option<&str>, named: bool)
 
 fn outcomes(log: &Path, task: &str) -> Result<Vec<Outcomes>> {
     let mut samples = Samples::default();
-    results::lines(log, LINE_MAX_BYTES, |line| samples.line(line).map_err(|refused| anyhow!(refused)))?;
+    let mut number = 0_u64;
+    results::each_line(log, |line| {
+        number += 1;
+        samples.line(line).map_err(|refused| anyhow!("line {number}: {refused}"))
+    })?;
     Ok(samples.outcomes(task)?)
 }
 

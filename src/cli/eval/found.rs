@@ -7,9 +7,10 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use super::artifact;
 use crate::adapter::foreign::Input;
 use crate::adapter::lm_eval::{self, samples};
-use crate::adapter::{self, Adapter, key_value};
+use crate::adapter::{self, Adapter, key_value, mindxtrain};
 use crate::cli::say;
 use crate::edge::{files, results};
+use crate::model::eval::SCORE;
 use crate::model::eval::evidence::ScoreRun;
 use crate::model::gate::declaration::Series;
 use crate::model::gate::scores::ModelName;
@@ -18,6 +19,8 @@ use crate::model::number::count;
 use crate::model::report::Report;
 use crate::model::text::plain_line;
 
+/// The adapters whose results a folder is searched for.
+const SCORES: [&str; 2] = [lm_eval::LM_EVAL.name, mindxtrain::MINDXTRAIN.name];
 /// How much of a file tells whether it is a log of single answers.
 const HEAD_BYTES: u64 = 4096;
 /// Most results that a message lists.
@@ -79,7 +82,7 @@ pub fn one(path: &Path, choice: &Choice<'_>) -> Result<Read> {
     }
     let (mut found, mut left_out) = (Vec::new(), 0_u64);
     for path in results::below(path)? {
-        if results::head(&path, HEAD_BYTES).is_ok_and(|head| samples::is_log(&head)) {
+        if results::first_bytes(&path, HEAD_BYTES).is_ok_and(|head| samples::is_log(&head)) {
             continue;
         }
         match file_of_folder(&path, choice) {
@@ -101,12 +104,19 @@ pub fn one(path: &Path, choice: &Choice<'_>) -> Result<Read> {
 /// A file of a folder, where it holds results of a harness.
 fn file_of_folder(path: &Path, choice: &Choice<'_>) -> Option<Read> {
     let read = file(path, choice).ok()?;
-    let wanted = choice.adapter.map_or(lm_eval::LM_EVAL.name, |adapter| adapter.name);
-    (read.adapter == wanted).then_some(read)
+    match choice.adapter {
+        Some(adapter) => (read.adapter == adapter.name).then_some(read),
+        None => SCORES.contains(&read.adapter).then_some(read).filter(has_tasks),
+    }
+}
+
+/// Whether it holds scores of tasks, and not only how fast the run was.
+fn has_tasks(read: &Read) -> bool {
+    read.run.results.scores.iter().any(|score| score.key.metric != SCORE)
 }
 
 fn file(path: &Path, choice: &Choice<'_>) -> Result<Read> {
-    if samples::is_log(&results::head(path, HEAD_BYTES)?) {
+    if samples::is_log(&results::first_bytes(path, HEAD_BYTES)?) {
         bail!("a log of single answers holds no scores of tasks: name the results file, or its folder with --samples-a or --samples-b");
     }
     let (bytes, _) = results::read(path)?;

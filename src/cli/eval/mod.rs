@@ -16,9 +16,8 @@ use base::Base;
 use declared::Declared;
 use found::Choice;
 
-use super::perf::shell_line;
+use super::perf::{Parts, record as unsealed, shell_line};
 use super::rules::Rules;
-use super::sealed::{Parts, record};
 use super::{answer, canvas, parse};
 use crate::adapter::{self, Adapter};
 use crate::edge::{clock, files, git, ledger};
@@ -221,6 +220,7 @@ impl Eval {
         plan.digest = record::digest_of_plan(&plan, &gate, &identity)?;
         let evidence = Evidence {
             source: "ingest".to_owned(),
+            warmups: Vec::new(),
             samples: Vec::new(),
             ended: None,
             scores: Some(Scores {
@@ -258,7 +258,6 @@ impl Eval {
             context: &context,
         });
         let parts = Parts {
-            kind: "eval",
             at,
             gate,
             plan,
@@ -268,7 +267,10 @@ impl Eval {
             context,
             judgement,
         };
-        record(parts, None, BTreeMap::new())
+        Ok(Record {
+            kind: "eval".to_owned(),
+            ..unsealed(parts, None, BTreeMap::new())?
+        })
     }
 
     /// The command that judges again.

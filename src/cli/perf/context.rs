@@ -1,7 +1,6 @@
 //! What one declared gate asks, before anything of it is built: its rules and plan, and what surrounds the comparison.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use serde_json::json;
@@ -14,7 +13,7 @@ use crate::edge::{clock, device, files};
 use crate::model::baseline::{self, BandLine, Baseline, BaselineUse, FILE_MAX_BYTES, parse_bytes};
 use crate::model::gate::declaration::{ArmKeys, Fixture, PlanKeys, Run};
 use crate::model::gate::{Against, Gate, Rule, matches};
-use crate::model::identity::Facts;
+use crate::model::identity::{Facts, equal_by_default};
 use crate::model::metric::{Scale, Tolerance};
 use crate::model::number::count;
 use crate::model::pattern::Patterns;
@@ -45,7 +44,10 @@ impl Runner<'_> {
             metrics: declaration.metrics.iter().map(|series| series.metric.clone()).collect(),
             rules,
             complete: declaration.require.complete.clone(),
-            equal: declaration.require.equal.clone(),
+            equal: match declaration.require.equal.as_slice() {
+                [] => equal_by_default(&self.arch()),
+                declared => declared.to_vec(),
+            },
             measured: measured
                 .map(|fixture| (fixture.name.clone(), fixture.metrics.clone()))
                 .collect::<BTreeMap<_, _>>(),
@@ -178,11 +180,7 @@ impl Runner<'_> {
     }
 
     fn arch(&self) -> String {
-        let of_device = self.devices.first().map(|gpu| gpu.arch.clone());
-        let of_machine = || device::list(Path::new("/")).first().map(|gpu| gpu.arch.clone());
-        of_device
-            .or_else(of_machine)
-            .unwrap_or_else(|| format!("cpu-{}", std::env::consts::ARCH))
+        device::arch(&self.devices, self.options.root())
     }
 
     /// Why nothing is measured, where the change touches nothing that the gate names in `[when]`.
@@ -290,6 +288,7 @@ pub fn plan(declared: &Declared, run: &Run, single: bool) -> Plan {
         rank_share: 0.25,
         min_run_cv: 0.0005,
         warmup_runs: keys.warmup_runs,
+        warmup: keys.warmup.clone(),
         max_void_blocks: keys.max_void_blocks,
         max_attempts: keys.max_attempts,
         timeout_s: run.timeout.as_secs_f64(),
@@ -301,6 +300,7 @@ pub fn plan(declared: &Declared, run: &Run, single: bool) -> Plan {
             b: run.command.clone(),
         },
         cwd: "{tree}".to_owned(),
+        telemetry: None,
         digest: String::new(),
     };
     cap_at(&mut plan, cap);

@@ -10,14 +10,14 @@ use serde_json::Value;
 use super::Perf;
 use crate::adapter;
 use crate::cli::parse;
-use crate::edge::device::Gpu;
+use crate::edge::device::{self, Gpu};
 use crate::edge::environment;
 use crate::edge::measure::PROCESS_METRICS;
 use crate::edge::session::Header;
 use crate::judge::crossover;
 use crate::model::gate::declaration::{Reduce, Series};
 use crate::model::gate::{Against, Gate, Rule};
-use crate::model::identity::Facts;
+use crate::model::identity::{Facts, equal_by_default};
 use crate::model::metric::{Better, Metric, Role};
 use crate::model::plan::{Objective, Order, Orientation, Plan};
 use crate::model::record::{Base, Context, digest};
@@ -110,7 +110,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         complete: ["source", "artifacts", "model", "prompt", "config", "policy"]
             .map(str::to_owned)
             .to_vec(),
-        equal: ["model", "prompt", "gpu", "config", "policy"].map(str::to_owned).to_vec(),
+        equal: equal_by_default(&device::arch(&[], options.root())),
         measured: BTreeMap::new(),
         scores: None,
     };
@@ -129,6 +129,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         rank_share: 0.25,
         min_run_cv: 0.0005,
         warmup_runs: options.warmup_runs,
+        warmup: None,
         max_void_blocks: 2,
         max_attempts: 0,
         timeout_s: options.timeout.as_secs_f64(),
@@ -137,6 +138,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         extract: options.extract.clone(),
         commands,
         cwd: cwd.to_string_lossy().into_owned(),
+        telemetry: super::watching::of_option(options.telemetry, options.root()),
         digest: String::new(),
     };
     cap_at(&mut plan, cap);
@@ -285,6 +287,11 @@ fn command(options: &Perf, a: &str, b: &str) -> String {
     for (option, value, _) in unusual.into_iter().filter(|(.., unusual)| *unusual) {
         add(option, value);
     }
+    match options.telemetry.0 {
+        None => add("--telemetry", "off".to_owned()),
+        Some(every) if every.as_millis() != 100 => add("--telemetry", seconds(every)),
+        Some(_) => {}
+    }
     for (name, value) in &options.env {
         add("--env", format!("{name}={value}"));
     }
@@ -343,6 +350,7 @@ pub fn same(header: &Header, declared: &Declared) -> Result<(), String> {
         ("--on-inconclusive", old.on_inconclusive != new.on_inconclusive),
         ("--extract", old.extract != new.extract),
         ("--cwd", old.cwd != new.cwd),
+        ("--telemetry", old.telemetry != new.telemetry),
         ("--env", fact("env") != env_facts(&declared.env)),
         ("--pass-env", fact("pass_env") != Value::from(declared.pass_env.clone())),
         ("an option", old != new || header.gate.rules != declared.gate.rules),

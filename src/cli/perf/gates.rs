@@ -1,6 +1,6 @@
 //! `gate perf` on declared gates: one session and one record each.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 
@@ -9,16 +9,14 @@ use super::calibration::LABEL;
 use super::context::{plan, settings};
 use super::making::{Making, Ready};
 use super::session::{self, Device};
+use super::watching::{self, Watched};
 use super::workspace::{Declared, Workspace, layered};
 use super::{Perf, Places, announce, declare, identity, pair};
-use crate::cli::sealed::{Parts, record};
-use crate::cli::{Cancelled, preflight, say};
+use crate::cli::{Cancelled, say};
 use crate::edge::device::{self, Gpu};
 use crate::edge::process::Interrupts;
 use crate::edge::session::{Header, Session};
-use crate::edge::{clock, environment, files, ledger};
-use crate::judge::{Case, judge};
-use crate::model::evidence::Evidence;
+use crate::edge::{environment, files, ledger};
 use crate::model::gate::Gate;
 use crate::model::gate::declaration::Declaration;
 use crate::model::host::Host;
@@ -95,7 +93,7 @@ pub fn compare(options: &Perf, places: &Places, gate: &Declared, interrupts: &In
 impl<'a> Runner<'a> {
     fn open(options: &'a Perf, places: &'a Places, interrupts: &'a Interrupts) -> Result<Self> {
         let devices = match &options.device {
-            Some(wanted) => device::select(&device::list(Path::new("/")), wanted).map_err(|why| anyhow!("--device: {why}"))?,
+            Some(wanted) => device::select(&device::list(options.root()), wanted).map_err(|why| anyhow!("--device: {why}"))?,
             None => Vec::new(),
         };
         let workspace = Workspace::open(options, &places.state, &environment::of_children(&[]))?;
@@ -144,6 +142,7 @@ impl<'a> Runner<'a> {
         let single = self.is_single(declared);
         let revisions = self.revisions(declared, single)?;
         let (gate, mut plan) = (self.record_gate(declared, single), plan(declared, run, single));
+        plan.telemetry = watching::of_keys(&declared.declaration.telemetry, self.options.root());
         self.options.fix(&mut plan);
         let mut context = self.context(declared, &gate, &plan, single)?;
         let settings = settings(declared, run);
@@ -174,7 +173,6 @@ impl<'a> Runner<'a> {
         }
         let Ready { arms, banners, identical } = made?;
         context.banners.extend(banners);
-        context.banners.extend(cold(&declared.declaration));
         context.identical = identical && declared.declaration.arms.skip_identical;
         context.attempt = self.attempt(&gate, &arms)?;
         let caches = &run.caches;
@@ -190,7 +188,7 @@ impl<'a> Runner<'a> {
             context,
         };
         if declared.context.identical {
-            let identity = identity::identity(&declared, &arms);
+            let identity = identity::identity(&declared, &arms, self.options.root());
             return self.sealed(declared, identity);
         }
         if let Some(record) = self.reused(&declared, &arms)? {
@@ -205,7 +203,14 @@ impl<'a> Runner<'a> {
             self.options.lock_timeout,
             &declared.context.command,
         )?;
-        let host = preflight::required(checks, &self.devices)?;
+        let watched = Watched::of_gate(self.options, checks, &declared)?;
+        if let Some(why) = watched.unfit {
+            if resumed.is_some() {
+                bail!("{why}");
+            }
+            let identity = identity::identity(&declared, &arms, self.options.root());
+            return watching::unfit(self.options, declared, (identity, watched.host), &why, &self.places.ledger);
+        }
         let (session, ledger) = match resumed {
             Some(session) => {
                 let ledger = self
@@ -216,9 +221,9 @@ impl<'a> Runner<'a> {
                 ledger::check(&ledger)?;
                 (go_on(session, &declared, &arms, caches)?, ledger)
             }
-            None => (self.begin(declared, &arms, host)?, self.places.ledger.clone()),
+            None => (self.begin(declared, &arms, watched.host)?, self.places.ledger.clone()),
         };
-        device.run(session, arms, &ledger)
+        device.run(session, arms, watched.watcher, &ledger)
     }
 
     /// Without a base arm there is only the candidate.
@@ -265,7 +270,9 @@ impl<'a> Runner<'a> {
                 let was = record.identity.arms.of(arm);
                 was.artifacts == *arms.artifacts.of(arm) && tree(was.source.as_ref()) == tree(arms.sources.of(arm).as_ref().ok())
             };
-            let attempted = record.cancelled.is_none() && [LABEL, pair::LABEL].iter().all(|label| !record.labels.contains_key(*label));
+            let attempted = record.cancelled.is_none()
+                && !record.evidence.samples.is_empty()
+                && [LABEL, pair::LABEL].iter().all(|label| !record.labels.contains_key(*label));
             attempted && record.gate.digest == gate.digest && builds(Arm::A) && builds(Arm::B)
         };
         // Where only a baseline was lacking, the samples were not what gave no answer.
@@ -282,7 +289,13 @@ impl<'a> Runner<'a> {
     }
 
     fn begin(&self, declared: declare::Declared, arms: &Arms, host: Host) -> Result<Session> {
-        let mut header = identity::header(declared, arms, self.places.ledger.clone(), self.options.labels());
+        let mut header = identity::header(
+            declared,
+            arms,
+            self.places.ledger.clone(),
+            self.options.labels(),
+            self.options.root(),
+        );
         header.host = host;
         let same = |other: &Header| other.plan == header.plan && other.gate == header.gate && other.identity.arms == header.identity.arms;
         if header.labels.is_empty()
@@ -315,37 +328,12 @@ impl<'a> Runner<'a> {
 
     /// Seals a record for which nothing had to be measured.
     fn sealed(&self, declared: declare::Declared, identity: Identity) -> Result<super::Finished> {
-        let declare::Declared { gate, plan, context, .. } = declared;
-        let evidence = Evidence {
-            source: "run".to_owned(),
-            samples: Vec::new(),
-            ended: None,
-            scores: None,
-        };
-        let host = Host::default();
-        let judgement = judge(&Case {
-            gate: &gate,
-            plan: &plan,
-            identity: &identity,
-            host: &host,
-            evidence: &evidence,
-            context: &context,
-        });
-        let parts = Parts {
-            kind: "perf",
-            at: clock::now(),
-            gate,
-            plan,
+        let of = session::Unmeasured {
             identity,
-            host,
-            evidence,
-            context,
-            judgement,
+            labels: self.options.labels.clone(),
+            ..session::Unmeasured::default()
         };
-        Ok((
-            ledger::append(&self.places.ledger, record(parts, None, self.options.labels.clone())?)?,
-            None,
-        ))
+        session::unmeasured(declared, of, &self.places.ledger)
     }
 }
 
@@ -360,15 +348,6 @@ fn refuse_what_is_not_kept(declaration: &Declaration) -> Result<()> {
         bail!("run.max_failed: this version fails a run for any request that failed, so nothing was measured; leave the key out, or at 0%");
     }
     Ok(())
-}
-
-/// Says that no helper brings the clocks up: the order of the runs still carries the comparison, the first blocks may drift more.
-fn cold(declaration: &Declaration) -> Option<String> {
-    let warmup = declaration.plan.warmup.as_ref()?;
-    Some(format!(
-        "plan.warmup: {} was not run, this version runs no helper: clocks start as the warm-up runs leave them",
-        warmup.helper
-    ))
 }
 
 /// A session that was killed goes on only with the same gate on the same artifacts.

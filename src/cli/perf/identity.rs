@@ -24,9 +24,9 @@ const DEVICE_VARIABLES: [&str; 4] = [
 ];
 
 /// The session's first line.
-pub fn header(declared: Declared, arms: &Arms, ledger: PathBuf, labels: BTreeMap<String, String>) -> Header {
+pub fn header(declared: Declared, arms: &Arms, ledger: PathBuf, labels: BTreeMap<String, String>, root: &Path) -> Header {
     let at = clock::now();
-    let identity = identity(&declared, arms);
+    let identity = identity(&declared, arms, root);
     let Declared { gate, plan, context, .. } = declared;
     // The name must be new: time to the microsecond, process number, and what is compared.
     let salt = format!("{at} {} {}", std::process::id(), gate.digest);
@@ -50,10 +50,10 @@ pub fn header(declared: Declared, arms: &Arms, ledger: PathBuf, labels: BTreeMap
     }
 }
 
-/// What is measured on what.
-pub fn identity(declared: &Declared, arms: &Arms) -> Identity {
+/// What is measured on what; the machine's files stand under `root`.
+pub fn identity(declared: &Declared, arms: &Arms, root: &Path) -> Identity {
     let plan = &declared.plan;
-    let mut machine = host::read(Path::new("/"));
+    let mut machine = host::read(root);
     if !declared.devices.is_empty() {
         let of = |fact: fn(&Gpu) -> &String| declared.devices.iter().map(fact).cloned().collect::<Vec<String>>();
         machine.gpu.insert("archs".to_owned(), json!(of(|gpu| &gpu.arch)));
@@ -84,12 +84,14 @@ pub fn identity(declared: &Declared, arms: &Arms) -> Identity {
     if !arms.recorded.is_empty() {
         config.push(("record_env", json!(arms.recorded)));
     }
-    let policy = [
+    let mut policy = vec![
         ("process", json!("fresh")),
         ("warmup_runs", json!(plan.warmup_runs)),
         ("order", json!(plan.order)),
         ("max_blocks", json!(plan.max_blocks)),
     ];
+    // Only where one is declared: without it nothing is said that older records do not say.
+    policy.extend(plan.warmup.as_ref().map(|warmup| ("warmup", json!(warmup))));
     let facts = |pairs: &[(&str, Value)]| {
         pairs
             .iter()

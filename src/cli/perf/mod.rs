@@ -11,10 +11,12 @@ mod making;
 pub mod pair;
 mod session;
 pub mod waivers;
+mod warmup;
+mod watching;
 mod workspace;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -22,6 +24,7 @@ use clap::{Args, ValueEnum};
 
 pub use declare::shell_line;
 use session::Device;
+pub use session::{Parts, record};
 
 use super::{answer, canvas, of_signal, parse, say};
 use crate::edge::session::{Header, Session};
@@ -115,6 +118,12 @@ pub struct Perf {
     /// The folder in which both commands run
     #[arg(long, value_name = "DIR", requires = "a")]
     cwd: Option<PathBuf>,
+    /// How often GPUs are read while a process runs, from 10ms to 10s; off where they do not matter
+    #[arg(long, value_name = "TIME|off", default_value = "100ms", value_parser = parse::every, requires = "a")]
+    telemetry: parse::Every,
+    /// A folder with the files of a machine, instead of this one: for proofs about the gate itself; the record says so.
+    #[arg(long, value_name = "DIR", hide = true)]
+    host: Option<PathBuf>,
     /// How long to wait for the device's lock
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse::duration_or_zero, allow_hyphen_values = true)]
     lock_timeout: Duration,
@@ -261,14 +270,19 @@ impl Perf {
         ledger::check(&ledger)?;
         let interrupts = session::listen()?;
         let command = session.header.context.command.clone();
-        Device::lock(&interrupts, &device::locks(&[]), self.lock_timeout, &command)?.run(session, arms, &ledger)
+        let device = Device::lock(&interrupts, &device::locks(&[]), self.lock_timeout, &command)?;
+        let watched = watching::Watched::of_commands(self, session.header.plan.telemetry.as_ref())?;
+        if let Some(why) = watched.unfit {
+            bail!("{why}");
+        }
+        device.run(session, arms, watched.watcher, &ledger)
     }
 
     /// Measures in a folder of its own instead of the project's, and shows nothing: for proofs about the gate itself.
     ///
     /// # Errors
     /// As [`Perf::run`].
-    pub fn run_in(&self, folder: &std::path::Path) -> Result<Finished> {
+    pub fn run_in(&self, folder: &Path) -> Result<Finished> {
         let declared = self.declared(folder)?;
         let state = files::state_folder(folder)?;
         let places = Places {
@@ -283,6 +297,11 @@ impl Perf {
     /// From which age on a session of the baseline is called old, in days.
     const fn stale_after_days(&self) -> u32 {
         self.stale_after
+    }
+
+    /// Where the machine's files are.
+    fn root(&self) -> &Path {
+        self.host.as_deref().unwrap_or(Path::new("/"))
     }
 
     fn folder(&self) -> Result<PathBuf> {
@@ -300,6 +319,9 @@ impl Perf {
 
     /// Makes and checks every place that will be written, before any process runs. They are where gate runs, wherever the commands do.
     fn places(&self) -> Result<Places> {
+        if !files::is_folder(self.root()) {
+            bail!("--host: {} is not a folder", self.root().display());
+        }
         let folder = files::working_folder()?;
         let state = files::state_folder(&git::top(&folder).unwrap_or_else(|| folder.clone()))?;
         let ledger = folder.join(ledger::path(self.ledger.as_deref(), &state));
@@ -322,7 +344,7 @@ impl Perf {
     }
 
     /// What the options declare; nothing where only a session to resume is named.
-    fn declared(&self, cwd: &std::path::Path) -> Result<Option<declare::Declared>> {
+    fn declared(&self, cwd: &Path) -> Result<Option<declare::Declared>> {
         match (&self.a, &self.b) {
             (Some(a), Some(b)) => declare::declared(self, a, b, cwd).map(Some),
             // clap asks for both or neither.
@@ -335,7 +357,13 @@ impl Perf {
         let arms = arms::Arms::find(&declared, &places.digests)?;
         let interrupts = session::listen()?;
         let device = Device::lock(&interrupts, &device::locks(&[]), self.lock_timeout, &declared.context.command)?;
-        let header = identity::header(declared, &arms, places.ledger.clone(), self.labels());
+        let watched = watching::Watched::of_commands(self, declared.plan.telemetry.as_ref())?;
+        if let Some(why) = watched.unfit {
+            let identity = identity::identity(&declared, &arms, self.root());
+            return watching::unfit(self, declared, (identity, watched.host), &why, &places.ledger);
+        }
+        let mut header = identity::header(declared, &arms, places.ledger.clone(), self.labels(), self.root());
+        header.host = watched.host;
         let same = |other: &Header| other.plan == header.plan && other.gate == header.gate && other.identity.arms == header.identity.arms;
         let unfinished = crate::edge::session::unfinished(&places.sessions, same);
         let session = Session::create(&places.sessions, header)?;
@@ -347,7 +375,7 @@ impl Perf {
         for line in announce::plan_lines(&session.header) {
             say(&line);
         }
-        device.run(session, arms, &places.ledger)
+        device.run(session, arms, watched.watcher, &places.ledger)
     }
 
     /// Opens a session to go on with it; what the options declare besides must be what it was started with.

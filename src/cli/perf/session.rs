@@ -1,5 +1,6 @@
 //! The session: ask the judge, run the slot it names, write the sample down, ask again.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -7,26 +8,29 @@ use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::Finished;
 use super::arms::Arms;
-use super::declare::cap_at;
+use super::declare::{Declared, cap_at};
+use super::warmup;
+use super::watching::Watcher;
 use crate::adapter;
 use crate::cli::progress::Progress;
-use crate::cli::sealed::{Parts, record};
 use crate::cli::{Cancelled, say};
 use crate::edge::arms::Made;
 use crate::edge::arms::claim::Claim;
 use crate::edge::clock::Stopwatch;
-use crate::edge::ledger;
 use crate::edge::lock::{DeviceLock, LockError, LockRequest, lock_dir};
 use crate::edge::measure::{Bench, Run};
 use crate::edge::process::{Interrupts, become_subreaper};
 use crate::edge::session::{Header, Session};
-use crate::judge::crossover::Design;
-use crate::judge::{Case, judge, looks, step};
+use crate::edge::{clock, ledger};
+use crate::judge::{Case, Steps, judge};
 use crate::model::evidence::{Ended, Evidence};
-use crate::model::judgement::Step;
+use crate::model::gate::Gate;
+use crate::model::host::Host;
+use crate::model::identity::Identity;
+use crate::model::judgement::{Judgement, Step};
 use crate::model::number::duration;
 use crate::model::plan::{MAX_BLOCKS, Plan};
-use crate::model::record::{Record, digest_of_plan};
+use crate::model::record::{Context, Record, Tool, VERSION, digest_of_plan};
 
 /// Whether a session compares two command lines, and not a declared gate; one that cannot be read is told by whoever opens it.
 pub fn is_of_commands(folder: &Path, id: &str) -> bool {
@@ -84,35 +88,153 @@ impl<'a> Device<'a> {
     ///
     /// # Errors
     /// When the record cannot be sealed.
-    pub fn run(&self, session: Session, arms: Arms, ledger: &Path) -> Result<Finished> {
-        Runner::new(session, arms, self.interrupts)?.run(ledger)
+    pub fn run(&self, session: Session, arms: Arms, watcher: Option<Watcher>, ledger: &Path) -> Result<Finished> {
+        Runner::new(session, arms, watcher, self.interrupts)?.run(ledger)
     }
+}
+
+/// What a record is made of.
+pub struct Parts {
+    /// When the plan was written.
+    pub at: String,
+    /// What was declared.
+    pub gate: Gate,
+    /// In which order, and when to stop.
+    pub plan: Plan,
+    /// What was measured on what.
+    pub identity: Identity,
+    /// How fit the machine was.
+    pub host: Host,
+    /// What was measured.
+    pub evidence: Evidence,
+    /// What surrounds it.
+    pub context: Context,
+    /// What it says.
+    pub judgement: Judgement,
+}
+
+/// A record that is not sealed yet. The plan's digest is set where the session never came to complete it.
+///
+/// # Errors
+/// When a number is not finite.
+pub fn record(parts: Parts, cancelled: Option<String>, mut labels: BTreeMap<String, String>) -> Result<Record> {
+    let Parts {
+        at,
+        gate,
+        mut plan,
+        identity,
+        host,
+        evidence,
+        context,
+        judgement,
+    } = parts;
+    if plan.digest.is_empty() {
+        plan.digest = digest_of_plan(&plan, &gate, &identity)?;
+    }
+    labels.insert("sealed_at".to_owned(), clock::now_seconds());
+    Ok(Record {
+        version: VERSION,
+        tool: Tool::this(),
+        kind: "perf".to_owned(),
+        at,
+        gate,
+        plan,
+        identity,
+        host,
+        evidence,
+        context,
+        judgement,
+        cancelled,
+        labels,
+        links: BTreeMap::new(),
+        prev: None,
+        seal: String::new(),
+    })
+}
+
+/// Judges and seals a record for which no process ran.
+///
+/// # Errors
+/// When it cannot be sealed.
+pub fn unmeasured(declared: Declared, of: Unmeasured, ledger: &Path) -> Result<Finished> {
+    let Declared { gate, plan, context, .. } = declared;
+    let Unmeasured {
+        identity,
+        host,
+        ended,
+        labels,
+    } = of;
+    let evidence = Evidence {
+        source: "run".to_owned(),
+        warmups: Vec::new(),
+        samples: Vec::new(),
+        ended,
+        scores: None,
+    };
+    let judgement = judge(&Case {
+        gate: &gate,
+        plan: &plan,
+        identity: &identity,
+        host: &host,
+        evidence: &evidence,
+        context: &context,
+    });
+    let parts = Parts {
+        at: clock::now(),
+        gate,
+        plan,
+        identity,
+        host,
+        evidence,
+        context,
+        judgement,
+    };
+    Ok((ledger::append(ledger, record(parts, None, labels)?)?, None))
+}
+
+/// What there is to say where no process ran.
+#[derive(Default)]
+pub struct Unmeasured {
+    /// What would have been measured on what.
+    pub identity: Identity,
+    /// How fit the machine was.
+    pub host: Host,
+    /// Why nothing was measured, where that was no answer.
+    pub ended: Option<Ended>,
+    /// What the record is marked with.
+    pub labels: BTreeMap<String, String>,
 }
 
 struct Runner<'a> {
     header: Header,
     session: Session,
     bench: Bench<'a>,
+    /// What looks at the machine meanwhile.
+    watcher: Option<Watcher>,
     /// What the bench runs stays until the session is over.
     _trees: (Vec<Made>, Vec<Claim>),
     interrupts: &'a Interrupts,
     evidence: Evidence,
     plan: Plan,
-    /// What the plan's looks ask for, the same for every sample.
-    looks: Result<Design, String>,
+    /// What comes next, by the samples so far.
+    steps: Steps,
     /// Seconds that earlier runs of this session took.
     before_s: f64,
     watch: Stopwatch,
 }
 
 impl<'a> Runner<'a> {
-    fn new(session: Session, arms: Arms, interrupts: &'a Interrupts) -> Result<Self> {
+    fn new(session: Session, arms: Arms, watcher: Option<Watcher>, interrupts: &'a Interrupts) -> Result<Self> {
         let header = session.header.clone();
         let plan = session.plan.clone().unwrap_or_else(|| header.plan.clone());
         let adapter = adapter::find(&plan.extract).map_err(|why| anyhow!(why))?;
+        let mut files = arms.files;
+        // What both arms run is looked at once.
+        files.sort_unstable();
+        files.dedup();
         let bench = Bench {
             commands: arms.commands,
-            files: arms.files,
+            files,
             timeout: Duration::try_from_secs_f64(plan.timeout_s).context("the plan's time limit")?,
             read: Box::new(|output, wanted| adapter.reading(output, wanted)),
             profiler: arms.profiler,
@@ -122,15 +244,17 @@ impl<'a> Runner<'a> {
         let before_s = samples.iter().filter_map(|sample| sample.values.get("wall_s")).sum();
         let evidence = Evidence {
             source: "run".to_owned(),
+            warmups: session.warmups.clone(),
             samples,
             ended: None,
             scores: None,
         };
         Ok(Self {
-            looks: looks(&header.gate, &plan),
+            steps: Steps::of(&header.gate, &plan),
             header,
             session,
             bench,
+            watcher,
             _trees: (arms.trees, arms.folders),
             interrupts,
             evidence,
@@ -167,10 +291,12 @@ impl<'a> Runner<'a> {
         Ok((record, signal))
     }
 
-    /// The loop of the whole program. Every gap between two processes does the same work, and never waits.
+    /// The loop of the whole program. Every gap between two processes makes the same calls, and never waits; what decides is asked only
+    /// after a block.
     fn measure(&mut self, progress: &mut Progress) -> Result<()> {
+        self.warm_up()?;
         loop {
-            let Step::Run(slot) = step(&self.case(), self.looks.as_ref()) else {
+            let Step::Run(slot) = self.steps.next(&case(&self.header, &self.plan, &self.evidence)) else {
                 return Ok(());
             };
             if !slot.warmup && self.plan.digest.is_empty() && !self.complete()? {
@@ -185,15 +311,45 @@ impl<'a> Runner<'a> {
                 return self.end(self.session_limit());
             };
             self.bench.check_files()?;
-            match self.bench.run(&slot, self.evidence.samples.len() as u32, left)? {
+            let seq = self.evidence.samples.len() as u32;
+            let run = match &mut self.watcher {
+                Some(watcher) => watcher.run(&self.bench, &slot, seq, left)?,
+                None => self.bench.run(&slot, seq, left)?,
+            };
+            match run {
                 Run::Sample(sample) => {
                     self.session.add_sample(&sample)?;
                     self.evidence.samples.push(*sample);
+                    self.note_changes(seq)?;
                 }
                 Run::Interrupted => return self.end(cancelled(self.interrupts.pending().unwrap_or(libc::SIGTERM))),
                 Run::SessionOver => return self.end(self.session_limit()),
             }
         }
+    }
+
+    /// Brings the clocks up by the declared helper, where there is anything left to measure.
+    fn warm_up(&mut self) -> Result<()> {
+        let Some(warmup) = self.plan.warmup.clone() else { return Ok(()) };
+        if self.steps.next(&case(&self.header, &self.plan, &self.evidence)) == Step::Stop {
+            return Ok(());
+        }
+        say(&format!("{} brings the clocks up, {} s at a time", warmup.helper, warmup.seconds));
+        let variables = warmup::variables(&self.bench);
+        let done = warmup::run(&warmup, &variables, self.watcher.as_mut(), self.interrupts);
+        self.session.add_warmup(&done)?;
+        self.evidence.warmups.push(done);
+        Ok(())
+    }
+
+    /// Writes down what the cheap checks find otherwise than before.
+    fn note_changes(&mut self, seq: u32) -> Result<()> {
+        let Some(watcher) = &mut self.watcher else { return Ok(()) };
+        for finding in watcher.changes(seq)? {
+            self.session.add_finding(&finding)?;
+            self.header.host.findings.push(finding);
+        }
+        Ok(())
     }
 
     fn end(&mut self, ended: Ended) -> Result<()> {
@@ -204,24 +360,6 @@ impl<'a> Runner<'a> {
     fn session_limit(&self) -> Ended {
         Ended::SessionLimit {
             limit_s: self.plan.max_session_s,
-        }
-    }
-
-    fn case(&self) -> Case<'_> {
-        let Header {
-            gate,
-            identity,
-            host,
-            context,
-            ..
-        } = &self.header;
-        Case {
-            gate,
-            plan: &self.plan,
-            identity,
-            host,
-            evidence: &self.evidence,
-            context,
         }
     }
 
@@ -251,7 +389,7 @@ impl<'a> Runner<'a> {
         }
         plan.digest = digest_of_plan(&plan, &self.header.gate, &self.header.identity)?;
         self.session.complete(plan.clone())?;
-        self.looks = looks(&self.header.gate, &plan);
+        self.steps = Steps::of(&self.header.gate, &plan);
         self.plan = plan;
         Ok(true)
     }
@@ -287,7 +425,7 @@ impl<'a> Runner<'a> {
             self.session.finish(&record)?;
             return Ok(record);
         }
-        let judgement = judge(&self.case());
+        let judgement = judge(&case(&self.header, &self.plan, &self.evidence));
         let Header {
             id,
             at,
@@ -300,13 +438,12 @@ impl<'a> Runner<'a> {
         } = self.header.clone();
         labels.insert("session".to_owned(), id);
         let parts = Parts {
-            kind: "perf",
             at,
             gate,
             plan: self.plan.clone(),
             identity,
             host,
-            evidence: self.evidence.clone(),
+            evidence: std::mem::take(&mut self.evidence),
             context,
             judgement,
         };
@@ -316,6 +453,24 @@ impl<'a> Runner<'a> {
             self.session.finish(&record)?;
         }
         Ok(record)
+    }
+}
+
+fn case<'a>(header: &'a Header, plan: &'a Plan, evidence: &'a Evidence) -> Case<'a> {
+    let Header {
+        gate,
+        identity,
+        host,
+        context,
+        ..
+    } = header;
+    Case {
+        gate,
+        plan,
+        identity,
+        host,
+        evidence,
+        context,
     }
 }
 

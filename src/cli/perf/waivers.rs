@@ -5,9 +5,9 @@ use anyhow::{Result, bail};
 use super::arms::Arms;
 use super::declare::Declared;
 use super::gates::Runner;
+use super::session::{Parts, record};
 use super::workspace::Workspace;
 use crate::cli::ledger::again;
-use crate::cli::sealed::{Parts, record};
 use crate::edge::git::Repository;
 use crate::edge::ledger::Line;
 use crate::edge::{clock, files, ledger};
@@ -148,7 +148,6 @@ impl Runner<'_> {
             context: &context,
         });
         let parts = Parts {
-            kind: "perf",
             at,
             gate: declared.gate.clone(),
             plan: Plan {

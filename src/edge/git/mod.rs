@@ -30,6 +30,13 @@ pub fn top(folder: &Path) -> Option<PathBuf> {
     git2::Repository::discover(folder).ok()?.workdir().map(Path::to_owned)
 }
 
+/// Where a remote of the repository around a folder is; none where there is none of that name.
+pub fn remote_url(folder: &Path, name: &str) -> Option<String> {
+    let repository = git2::Repository::discover(folder).ok()?;
+    let remote = repository.find_remote(name).ok()?;
+    remote.url().ok().map(str::to_owned)
+}
+
 /// Branch, commit and cleanness of the repository around a folder.
 ///
 /// # Errors

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::reader;
 use super::snapshot::{self, Entry};
 use super::source::Source;
 
@@ -29,7 +28,7 @@ pub fn hashed(text: &str) -> String {
 /// # Errors
 /// When it cannot be written as JSON.
 pub fn text(source: &Source) -> serde_json::Result<String> {
-    let machine = reader::machine(source);
+    let machine = super::whole(source);
     let name = source.glance("proc/sys/kernel/hostname").ok();
     let name = name.map(|name| String::from_utf8_lossy(&name).trim().to_owned());
     // A short name is a word like any other; replacing it would break what it is part of.

@@ -64,6 +64,16 @@ pub fn all(source: &Source) -> Vec<Card> {
     names.filter_map(|name| card(source, name)).collect()
 }
 
+/// Whether there is any such device.
+pub fn are_there(source: &Source) -> bool {
+    let names = source.list(DRM).unwrap_or_default();
+    let driven = |name: &String| {
+        let uevent = source.peek(&format!("{DRM}/{name}/device/uevent"), |text| Some(text.contains("DRIVER=amdgpu")));
+        name.starts_with("card") && uevent == Ok(true)
+    };
+    names.iter().any(driven)
+}
+
 /// Looks again at what moves: activity, and where `tables` is set the telemetry table.
 pub fn look_again(source: &Source, cards: &mut [Card], tables: bool) {
     for card in cards {
@@ -72,6 +82,20 @@ pub fn look_again(source: &Source, cards: &mut [Card], tables: bool) {
         if tables {
             card.metrics.push(device.metrics());
         }
+    }
+}
+
+/// Reads again what somebody may set, or a driver may change by itself: caps, levels, partitions, whether it sleeps.
+pub fn settings_again(source: &Source, cards: &mut [Card]) {
+    for card in cards {
+        let device = device(source, &card.name);
+        let hwmon = hwmon(&device);
+        card.sclk = device.parse("pp_dpm_sclk", steps);
+        card.perf_level = device.text("power_dpm_force_performance_level");
+        card.compute_partition = device.text("current_compute_partition");
+        card.memory_partition = device.text("current_memory_partition");
+        card.runtime_status = device.text("power/runtime_status");
+        card.cap_w = device.scaled(&format!("{hwmon}/power1_cap"), 1e6);
     }
 }
 
@@ -120,6 +144,13 @@ fn card(source: &Source, name: String) -> Option<Card> {
         metrics: vec![device.metrics()],
         name,
     })
+}
+
+/// Where a card's files are, to be read again and again: its folder and the folder of its sensors below that.
+pub fn places(source: &Source, name: &str) -> (String, String) {
+    let device = device(source, name);
+    let hwmon = hwmon(&device);
+    (device.folder, hwmon)
 }
 
 /// The folder of its sensors, whose number changes from start to start.

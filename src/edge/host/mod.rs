@@ -1,12 +1,13 @@
 //! The machine: its kernel, processors, memory, driver, GPUs, and who uses them, from the files of one root folder or of a snapshot.
 
 mod capture;
-mod cards;
-mod kernel_log;
+pub(super) mod cards;
+pub(super) mod kernel_log;
 mod pci;
+mod programs;
 mod reader;
 mod snapshot;
-mod source;
+pub(super) mod source;
 pub(super) mod topology;
 mod variables;
 
@@ -14,6 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 pub use capture::text as capture;
+pub use programs::{ask_endpoint, ask_tools};
 pub use reader::machine;
 pub use snapshot::open;
 pub use source::Source;
@@ -28,6 +30,14 @@ const BETWEEN: Duration = Duration::from_millis(200);
 /// The telemetry table is read again with every fifth look, a second apart.
 const TABLE_EVERY: u32 = 5;
 
+/// Reads the machine, and asks the programs that know more: the GPU helpers, and AMD's own tools. Takes as long as they may.
+pub fn whole(source: &Source) -> Machine {
+    let mut machine = machine(source);
+    programs::ask_helpers(source, &mut machine);
+    ask_tools(source, &mut machine);
+    machine
+}
+
 /// Reads the machine, and watches its GPUs for two seconds where it is this one; a replayed machine is not waited for.
 pub fn observed(source: &Source) -> Machine {
     let mut machine = machine(source);
@@ -38,6 +48,18 @@ pub fn observed(source: &Source) -> Machine {
         }
     }
     machine
+}
+
+/// Whether the machine whose files stand under `root` has a GPU, for the compute driver or for the GPU driver.
+pub fn has_devices(root: &Path) -> bool {
+    let source = Source::folder(root);
+    topology::nodes(&source).is_ok_and(|nodes| !nodes.is_empty()) || cards::are_there(&source)
+}
+
+/// Reads again what may change between two processes: what somebody may set on the devices, and who holds them.
+pub fn again(source: &Source, machine: &mut Machine) {
+    cards::settings_again(source, &mut machine.cards);
+    machine.processes = topology::processes(source);
 }
 
 /// The facts of a record's identity about the machine whose files stand under `root`; `/` is this one.

@@ -54,14 +54,27 @@ impl Source {
 
     /// A file's bytes.
     pub fn bytes(&self, path: &str) -> Seen<Vec<u8>> {
-        let found = self.entry(path);
-        self.read.borrow_mut().insert(path.to_owned(), found.clone());
-        found.bytes(path)
+        let found = self.glance(path);
+        let entry = match &found {
+            Ok(bytes) => Entry::of(bytes.clone()),
+            Err(unseen) => unseen.errno.clone().map_or_else(|| self.entry(path), Entry::Errno),
+        };
+        self.read.borrow_mut().insert(path.to_owned(), entry);
+        found
     }
 
     /// A file's bytes, not remembered.
     pub fn glance(&self, path: &str) -> Seen<Vec<u8>> {
-        self.entry(path).bytes(path)
+        match &self.place {
+            Place::Folder(root) => within(&root.join(path)).map_err(|error| Unseen::of_errno(&errno(&error), path)),
+            Place::Snapshot(_) => self.entry(path).bytes(path),
+        }
+    }
+
+    /// A file's text read into something, not remembered.
+    pub fn peek<T>(&self, path: &str, read: impl FnOnce(&str) -> Option<T>) -> Seen<T> {
+        let bytes = self.glance(path)?;
+        read(String::from_utf8_lossy(&bytes).trim()).ok_or_else(|| Unseen::malformed(path))
     }
 
     /// A file's text, without the white space around it.

@@ -61,7 +61,7 @@ fn process(source: &Source, pid: u32) -> Process {
 }
 
 /// The entries of a folder that are numbers, by size.
-fn numbered(source: &Source, folder: &str) -> Seen<Vec<u32>> {
+pub fn numbered(source: &Source, folder: &str) -> Seen<Vec<u32>> {
     let mut numbers: Vec<u32> = source.list(folder)?.iter().filter_map(|name| name.parse().ok()).collect();
     numbers.sort_unstable();
     Ok(numbers)

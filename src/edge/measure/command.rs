@@ -131,7 +131,7 @@ impl Command {
 }
 
 /// A file as it was when it was digested.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp {
     path: PathBuf,
     seen: [i64; 5],

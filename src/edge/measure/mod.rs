@@ -162,11 +162,11 @@ impl Bench<'_> {
         } else {
             self.figures(&printed, ended, output)
         };
-        let peak = if ended.peak_rss_bytes > ended.peak_rss_floor_bytes {
+        let peak = if ended.has_own_peak {
             Figure::Value(ended.peak_rss_bytes as f64)
         } else {
             // A started program inherits the peak of the one that starts it, so that less than that cannot be told.
-            Figure::not_measured(format!("at most {} bytes, the peak of gate itself", ended.peak_rss_floor_bytes))
+            Figure::not_measured(format!("at most {} bytes, the peak of gate itself", ended.peak_rss_bytes))
         };
         let figures = [
             ("wall_s", Figure::Value(ended.wall_s)),

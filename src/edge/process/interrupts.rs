@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{flag, low_level::pipe};
 
+use super::kernel;
+
 /// Turns SIGINT and SIGTERM into a readable descriptor; registered once, early, and kept to the end of the process.
 ///
 /// An interrupt is final: the descriptor stays readable and [`Interrupts::pending`] stays set.
@@ -29,6 +31,7 @@ impl Interrupts {
             flag::register_usize(number, Arc::clone(&signal), stored)?;
             pipe::register(number, written.try_clone()?)?;
         }
+        kernel::dispositions_changed();
         Ok(Self { wake, signal })
     }
 

@@ -1,12 +1,12 @@
 //! The calls that have no safe wrapper: starting a child, and collecting it together with what it used.
 #![expect(unsafe_code, reason = "clone, wait4 and signal dispositions have no safe wrapper")]
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 /// The child's own stack until it becomes its program; it needs well under a tenth of it.
 const STACK_BYTES: usize = 64 << 10;
@@ -20,12 +20,70 @@ static DEFAULT_ACTION: [u64; 8] = [0; 8];
 /// The size of the kernel's set of signals.
 const SIGNAL_SET_BYTES: usize = 8;
 
-/// A program with all that it is given, in the form the kernel takes.
+/// How often this program has changed what a signal does to it.
+static DISPOSITION_CHANGES: AtomicUsize = AtomicUsize::new(0);
+
+/// Tells that this program now catches or ignores a signal that it did not, or the other way round.
+pub(super) fn dispositions_changed() {
+    DISPOSITION_CHANGES.fetch_add(1, Ordering::AcqRel);
+}
+
+/// Another number after every change of what a signal does to this program.
+pub(super) fn disposition_changes() -> usize {
+    DISPOSITION_CHANGES.load(Ordering::Acquire)
+}
+
+/// A program with all that it is given, in the form the kernel takes: every text with its end, one after the other, which the next child
+/// can use again.
+#[derive(Default)]
 pub(super) struct Image {
-    pub program: CString,
-    pub args: Vec<CString>,
-    pub env: Vec<CString>,
-    pub cwd: CString,
+    text: Vec<u8>,
+    program: usize,
+    args: Vec<usize>,
+    env: Vec<usize>,
+    cwd: usize,
+}
+
+impl Image {
+    /// Forgets the last program, which is replaced by one that starts in `cwd`. None where a path holds a NUL byte; so too below.
+    pub fn begin(&mut self, program: &[u8], cwd: &[u8]) -> Option<()> {
+        self.text.clear();
+        self.args.clear();
+        self.env.clear();
+        self.program = self.push(&[program])?;
+        self.cwd = self.push(&[cwd])?;
+        Some(())
+    }
+
+    /// One more argument; the first is the program's name.
+    pub fn arg(&mut self, arg: &[u8]) -> Option<()> {
+        let at = self.push(&[arg])?;
+        self.args.push(at);
+        Some(())
+    }
+
+    /// One more variable of the environment.
+    pub fn variable(&mut self, name: &[u8], value: &[u8]) -> Option<()> {
+        let at = self.push(&[name, b"=", value])?;
+        self.env.push(at);
+        Some(())
+    }
+
+    fn push(&mut self, parts: &[&[u8]]) -> Option<usize> {
+        let at = self.text.len();
+        parts.iter().for_each(|part| self.text.extend_from_slice(part));
+        let whole = !self.text.get(at..).unwrap_or_default().contains(&0);
+        self.text.push(0);
+        whole.then_some(at)
+    }
+
+    fn pointer(&self, at: usize) -> *const c_char {
+        self.text.as_ptr().wrapping_add(at).cast()
+    }
+
+    fn pointers(&self, texts: &[usize]) -> Vec<*const c_char> {
+        texts.iter().map(|&at| self.pointer(at)).chain([ptr::null()]).collect()
+    }
 }
 
 /// A running child. The descriptor turns readable when it ends.
@@ -75,17 +133,17 @@ struct Plan {
 /// the size of the parent, while a copy of its page tables would cost more for every measured process (1.0 ms instead of 0.5 ms
 /// at 10 MiB); `posix_spawn`, which works this way, cannot tie the child's life to the parent's.
 pub(super) fn start(image: &Image, stdio: [BorrowedFd<'_>; 3], not_default: u64, stack: &mut Stack) -> Result<Started, (Step, io::Error)> {
-    let argv = pointers(&image.args);
-    let envp = pointers(&image.env);
+    let argv = image.pointers(&image.args);
+    let envp = image.pointers(&image.env);
     let stdio = stdio.map(|fd| fd.as_raw_fd());
     if stdio.iter().any(|&fd| fd <= 2) {
         return Err((Step::Wiring, io::Error::other("descriptors 0, 1 and 2 must be open")));
     }
     let plan = Plan {
-        program: image.program.as_ptr(),
+        program: image.pointer(image.program),
         argv: argv.as_ptr(),
         envp: envp.as_ptr(),
-        cwd: image.cwd.as_ptr(),
+        cwd: image.pointer(image.cwd),
         stdio,
         parent: std::process::id().cast_signed(),
         not_default,
@@ -101,10 +159,6 @@ pub(super) fn start(image: &Image, stdio: [BorrowedFd<'_>; 3], not_default: u64,
             Err((plan.failed_step(), io::Error::from_raw_os_error(errno)))
         }
     }
-}
-
-fn pointers(strings: &[CString]) -> Vec<*const c_char> {
-    strings.iter().map(|s| CStr::as_ptr(s)).chain([ptr::null()]).collect()
 }
 
 impl Plan {
@@ -246,4 +300,5 @@ pub(super) fn keep_ended_children() {
     unsafe {
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
     }
+    dispositions_changed();
 }

@@ -1,12 +1,11 @@
 //! One child process, run to its end: started, watched, measured, and its whole tree gone when it is over.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt;
-use std::fs::File;
 use std::io;
+use std::iter;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::FileExt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -20,11 +19,13 @@ use rustix::process::{Pid, Signal, kill_process_group, pidfd_send_signal};
 mod interrupts;
 mod kernel;
 mod output;
+mod own;
 mod resolve;
 mod served;
 mod tree;
 
 use output::Stream;
+use own::Own;
 
 pub use interrupts::Interrupts;
 pub use output::Output;
@@ -83,9 +84,11 @@ pub struct Ended {
     pub cpu_s: f64,
     /// The largest resident memory of the child, or of a descendant it waited for, in bytes. See `peak_rss_floor_bytes`.
     pub peak_rss_bytes: u64,
-    /// `gate`'s own peak just before the start, in bytes. The kernel carries the peak of the memory that `execve` replaces over to
-    /// the new program, so a child that needs less shows this.
+    /// `gate`'s own peak, in bytes, as far as it had to be known. The kernel carries the peak of the memory that `execve` replaces over
+    /// to the new program, so a child that needs less shows this.
     pub peak_rss_floor_bytes: u64,
+    /// Whether the child's peak is beyond doubt its own, and not what was carried over.
+    pub has_own_peak: bool,
     /// How it ended.
     pub exit: Exit,
     /// Its standard output.
@@ -175,8 +178,8 @@ fn turn() -> MutexGuard<'static, Option<Tools>> {
 /// What every run uses, made by the first: the gap between two processes stays short.
 struct Tools {
     nothing: OwnedFd,
-    /// `/proc/self/status`, read from its start each time.
-    status: File,
+    own: Own,
+    image: kernel::Image,
     buffer: Vec<u8>,
     stack: kernel::Stack,
 }
@@ -189,15 +192,22 @@ fn tools(made: &mut Option<Tools>) -> Result<&mut Tools, RunError> {
                 let opened = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
                 opened.map_err(|error| RunError::System("opening /dev/null and /proc/self/status", error.into()))
             };
+            let mut buffer = vec![0; READ_BYTES];
+            let own = Own::read(opened("/proc/self/status")?.into(), &mut buffer).map_err(unread)?;
             Tools {
                 nothing: opened("/dev/null")?,
-                status: opened("/proc/self/status")?.into(),
-                buffer: vec![0; READ_BYTES],
+                own,
+                image: kernel::Image::default(),
+                buffer,
                 stack: kernel::Stack::new(),
             }
         }
     };
     Ok(made.insert(tools))
+}
+
+fn unread(error: io::Error) -> RunError {
+    RunError::System("reading /proc/self/status", error)
 }
 
 /// A child that was started, and the reading ends of its outputs.
@@ -208,28 +218,32 @@ struct Begun {
     /// The writing ends. While they are open here, the reading ends tell of output only and not of their closing, which would wake this
     /// process just as the child ends.
     written: [OwnedFd; 2],
-    peak_rss_floor_bytes: u64,
     started: SystemTime,
     clock: Instant,
 }
 
 fn begin(launch: &Launch<'_>, tools: &mut Tools) -> Result<Begun, RunError> {
-    let image = image(launch)?;
+    let Tools {
+        nothing,
+        own,
+        image,
+        buffer,
+        stack,
+    } = tools;
+    fill(image, launch)?;
     let system = |what| move |error: Errno| RunError::System(what, error.into());
     let (out, out_write) = pipe().map_err(system("making a pipe"))?;
     let (err, err_write) = pipe().map_err(system("making a pipe"))?;
-    let own = Own::read(&tools.status, &mut tools.buffer).map_err(|error| RunError::System("reading /proc/self/status", error))?;
+    let not_default = own.not_default(buffer).map_err(unread)?;
     let started = SystemTime::now();
     let clock = Instant::now();
-    let stdio = [tools.nothing.as_fd(), out_write.as_fd(), err_write.as_fd()];
-    let child =
-        kernel::start(&image, stdio, own.not_default, &mut tools.stack).map_err(|(step, error)| not_started(launch, step, error))?;
+    let stdio = [nothing.as_fd(), out_write.as_fd(), err_write.as_fd()];
+    let child = kernel::start(image, stdio, not_default, stack).map_err(|(step, error)| not_started(launch, step, error))?;
     Ok(Begun {
         child,
         out,
         err,
         written: [out_write, err_write],
-        peak_rss_floor_bytes: own.peak_rss_bytes,
         started,
         clock,
     })
@@ -256,13 +270,15 @@ fn run_one(launch: &Launch<'_>, interrupts: Option<&Interrupts>, tools: &mut Too
     let Watch { out, err, .. } = watch;
     let ended = kernel::reap(child.pid).map_err(|error| RunError::System("collecting the child", error))?;
     let left_over = tree::sweep(&others);
+    let (own_peak_rss_bytes, has_own_peak) = tools.own.peak_below(ended.peak_rss_bytes, buffer).map_err(unread)?;
     Ok(Ended {
         pid: child.pid.unsigned_abs(),
         started: begun.started,
         wall_s,
         cpu_s: ended.cpu_s,
         peak_rss_bytes: ended.peak_rss_bytes,
-        peak_rss_floor_bytes: begun.peak_rss_floor_bytes,
+        peak_rss_floor_bytes: own_peak_rss_bytes,
+        has_own_peak,
         exit: stopped.unwrap_or_else(|| exit(ended.status)),
         stdout: out.finish(buffer),
         stderr: err.finish(buffer),
@@ -270,27 +286,18 @@ fn run_one(launch: &Launch<'_>, interrupts: Option<&Interrupts>, tools: &mut Too
     })
 }
 
-fn image(launch: &Launch<'_>) -> Result<kernel::Image, RunError> {
-    let text = |part: &'static str, bytes: &OsStr| CString::new(bytes.as_bytes()).map_err(|_nul| RunError::Nul(part));
-    let mut args = vec![text("the program's name", launch.program.as_os_str())?];
-    for arg in launch.args {
-        args.push(text("an argument", arg)?);
+fn fill(image: &mut kernel::Image, launch: &Launch<'_>) -> Result<(), RunError> {
+    let (program, nul) = (launch.program.as_os_str().as_bytes(), |part| move || RunError::Nul(part));
+    let begun = image.begin(program, launch.cwd.as_os_str().as_bytes());
+    begun.ok_or_else(nul("the program's or the folder's name"))?;
+    for arg in iter::once(program).chain(launch.args.iter().map(|arg| arg.as_bytes())) {
+        image.arg(arg).ok_or_else(nul("an argument"))?;
     }
-    let mut env = Vec::with_capacity(launch.env.len());
     for (name, value) in launch.env {
-        let mut entry = OsString::with_capacity(name.len() + value.len() + 2);
-        entry.push(name);
-        entry.push("=");
-        entry.push(value);
-        env.push(CString::new(entry.into_vec()).map_err(|_nul| RunError::Nul("a variable of the environment"))?);
+        let pushed = image.variable(name.as_bytes(), value.as_bytes());
+        pushed.ok_or_else(nul("a variable of the environment"))?;
     }
-    let program = text("the program's name", launch.program.as_os_str())?;
-    Ok(kernel::Image {
-        program,
-        args,
-        env,
-        cwd: text("the folder's name", launch.cwd.as_os_str())?,
-    })
+    Ok(())
 }
 
 fn not_started(launch: &Launch<'_>, step: kernel::Step, error: io::Error) -> RunError {
@@ -300,32 +307,6 @@ fn not_started(launch: &Launch<'_>, step: kernel::Step, error: io::Error) -> Run
         kernel::Step::Clone => RunError::System("making a process", error),
         kernel::Step::Group => RunError::System("setting up the process group", error),
         kernel::Step::Wiring => RunError::System("connecting the standard streams", error),
-    }
-}
-
-/// What this process hands down to a child that becomes its program.
-struct Own {
-    /// The largest resident memory of this program. Not `getrusage`: that remembers what ran in this process before it, too.
-    peak_rss_bytes: u64,
-    /// The signals that it catches or ignores, the lowest bit for signal 1; all of them where the kernel does not tell.
-    not_default: u64,
-}
-
-impl Own {
-    fn read(status: &File, buffer: &mut [u8]) -> io::Result<Self> {
-        let bytes = status.read_at(buffer, 0)?;
-        let lines = || buffer.get(..bytes).unwrap_or_default().split(|&byte| byte == b'\n');
-        let value = |name: &[u8]| {
-            let value = lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(b":"))?;
-            std::str::from_utf8(value).ok().map(str::trim)
-        };
-        let kib: Option<u64> = value(b"VmHWM").and_then(|value| value.strip_suffix(" kB")?.parse().ok());
-        let signals = |name| value(name).and_then(|value| u64::from_str_radix(value, 16).ok());
-        let not_default = signals(b"SigIgn").zip(signals(b"SigCgt"));
-        Ok(Self {
-            peak_rss_bytes: kib.ok_or_else(|| io::Error::other("it has no VmHWM line"))?.saturating_mul(1024),
-            not_default: not_default.map_or(u64::MAX, |(ignored, caught)| ignored | caught),
-        })
     }
 }
 

@@ -32,7 +32,7 @@ pub struct Bucket<'a> {
     pub unsuited: Option<String>,
     /// The cell's samples and blocks.
     pub course: &'a Course<'a>,
-    /// What keeps this bucket from an answer; see [`barrier`].
+    /// The first sample that keeps this bucket from an answer, and how many of the cell's samples come before it; see [`bars`].
     pub barrier: Option<(usize, &'a Sample)>,
     /// The plan.
     pub plan: &'a Plan,
@@ -93,10 +93,9 @@ pub fn suited(rule: &Rule, metric: &Metric) -> (Metric, Option<String>) {
     }
 }
 
-/// The first sample that keeps a metric's bucket from an answer, and how many of the cell's samples come before it.
-pub fn barrier<'a>(course: &Course<'a>, metric: &str) -> Option<(usize, &'a Sample)> {
-    let bars = |sample: &&Sample| sample.profiled || lacking(metric, sample).is_some();
-    course.samples.iter().copied().enumerate().find(|(_, sample)| bars(sample))
+/// Whether a sample keeps a metric's bucket from an answer.
+pub fn bars(metric: &str, sample: &Sample) -> bool {
+    sample.profiled || lacking(metric, sample).is_some()
 }
 
 /// Why a process that ended well gave no figure of a metric, if it gave none.
@@ -339,6 +338,7 @@ impl Bucket<'_> {
             ),
             Ended::Cancelled { signal } => format!("the run was cancelled by {signal}"),
             Ended::Error { what } => format!("the run broke off: {what}"),
+            Ended::Unfit { what } => format!("nothing was measured, because {what}"),
         })
     }
 
@@ -350,6 +350,7 @@ impl Bucket<'_> {
                 "Measure again with a longer --max-session, or with a shorter command."
             }
             Some(Ended::Cancelled { .. }) => "Go on with `gate perf --resume`, or measure again.",
+            Some(Ended::Unfit { .. }) => "Make the machine fit: `gate preflight` tells what is wrong with it.",
             Some(Ended::Error { .. }) => "Mend what broke, then go on with `gate perf --resume`, or measure again.",
         }
     }

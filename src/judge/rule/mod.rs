@@ -10,7 +10,7 @@ mod spread;
 pub mod waived;
 
 use bucket::Obstacle;
-pub use bucket::{Bucket, barrier, suited};
+pub use bucket::{Bucket, bars, suited};
 pub(super) use hold::gain;
 
 use crate::judge::course::Trouble;

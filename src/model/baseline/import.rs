@@ -62,6 +62,30 @@ pub fn import_hipfire(text: &str, arch: &str, provenance: &Provenance, file: &st
     if text.len() > FILE_MAX_BYTES {
         return refuse(format!("{} bytes, at most {FILE_MAX_BYTES} are read", text.len()));
     }
+    let lines = older_lines(text, file)?;
+    Ok(lines.into_iter().map(|line| historical(line, provenance)).collect())
+}
+
+/// One line of the older text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OlderLine {
+    /// What was measured: `9b_mq4_pp128`.
+    pub fixture: String,
+    /// What of it: `prefill_tok_s`.
+    pub metric: String,
+    /// The unit that the metric's last word means.
+    pub unit: Unit,
+    /// The direction that goes with it.
+    pub better: Better,
+    /// A finite number above 0.
+    pub value: f64,
+}
+
+/// Reads the older text, in its order. `file` is how faults name it.
+///
+/// # Errors
+/// The first place that is wrong.
+pub fn older_lines(text: &str, file: &str) -> Result<Vec<OlderLine>, Fault> {
     let mut seen = HashMap::new();
     let mut lines = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -70,12 +94,23 @@ pub fn import_hipfire(text: &str, arch: &str, provenance: &Provenance, file: &st
         if let Some(before) = seen.insert(key, index + 1) {
             return Err(fault((0, format!("duplicate: line {before} has the key {key} already"))));
         }
-        lines.push(historical(key, value, provenance).map_err(fault)?);
+        lines.push(older_line(key, value).map_err(fault)?);
     }
     if lines.is_empty() {
-        return refuse("no line of the form key=value".to_owned());
+        return Err(Fault::new(file, 1, text, 0, "no line of the form key=value".to_owned()));
     }
     Ok(lines)
+}
+
+/// The unit and the direction that a key's last words mean; none where they mean nothing. The longest that fits decides.
+pub fn meaning(key: &str) -> Option<(Unit, Better)> {
+    let (_, unit, better) = suffix(key)?;
+    Some((Unit::parse(unit).ok()?, *better))
+}
+
+fn suffix(key: &str) -> Option<&'static (&'static str, &'static str, Better)> {
+    let fitting = SUFFIXES.iter().filter(|(suffix, ..)| before(key, suffix).is_some());
+    fitting.max_by_key(|(suffix, ..)| suffix.len())
 }
 
 /// Puts imported sessions into a baseline, all or none.
@@ -116,9 +151,8 @@ fn pair(line: &str) -> Result<Option<(&str, f64)>, (usize, String)> {
     }
 }
 
-fn historical(key: &str, value: f64, provenance: &Provenance) -> Result<SampleLine, (usize, String)> {
-    let suffixes = || SUFFIXES.iter().filter(|(suffix, ..)| before(key, suffix).is_some());
-    let Some((suffix, unit, better)) = suffixes().max_by_key(|(suffix, ..)| suffix.len()) else {
+fn older_line(key: &str, value: f64) -> Result<OlderLine, (usize, String)> {
+    let Some((suffix, unit, better)) = suffix(key) else {
         let known: Vec<String> = SUFFIXES.iter().map(|(suffix, ..)| format!("_{suffix}")).collect();
         return Err((0, format!("{key:?} ends in no known unit: known are {}", known.join(" "))));
     };
@@ -130,21 +164,31 @@ fn historical(key: &str, value: f64, provenance: &Provenance) -> Result<SampleLi
         .iter()
         .find_map(|word| Some((before(stem, word)?, format!("{word}_{suffix}"))));
     let (fixture, metric) = measure.unwrap_or_else(|| (stem, (*suffix).to_owned()));
-    let mut extras = BTreeMap::from([("status".to_owned(), "historical".to_owned())]);
-    for (key, said) in [("source", &provenance.source), ("stat", &provenance.stat)] {
-        extras.extend(said.clone().map(|said| (key.to_owned(), said)));
-    }
-    Ok(SampleLine {
+    Ok(OlderLine {
         fixture: fixture.to_owned(),
         metric,
         unit: Unit::parse(unit).map_err(|why| (0, why))?,
         better: *better,
+        value,
+    })
+}
+
+fn historical(line: OlderLine, provenance: &Provenance) -> SampleLine {
+    let mut extras = BTreeMap::from([("status".to_owned(), "historical".to_owned())]);
+    for (key, said) in [("source", &provenance.source), ("stat", &provenance.stat)] {
+        extras.extend(said.clone().map(|said| (key.to_owned(), said)));
+    }
+    SampleLine {
+        fixture: line.fixture,
+        metric: line.metric,
+        unit: line.unit,
+        better: line.better,
         date: provenance.date.clone(),
         identity: None,
         record: None,
-        values: vec![value],
+        values: vec![line.value],
         extras,
-    })
+    }
 }
 
 /// What stands before a last word; empty where the word is all there is.

@@ -5,6 +5,8 @@ pub mod evidence;
 pub mod recipe;
 mod told;
 
+pub use told::SCORE;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 

@@ -11,7 +11,7 @@ use crate::model::report::{Process, Report, Reported};
 use crate::model::unit::Dimension;
 
 /// The metric of a series that only has a name: a persona score, an agenda score.
-const SCORE: &str = "score";
+pub const SCORE: &str = "score";
 /// Scores without an upper end, by their whole names.
 const OPEN: [&str; 5] = ["perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte", "ppl"];
 /// A share whose ideal lies in the middle.

@@ -7,6 +7,7 @@ use super::scores::ModelName;
 use super::{Against, Rule};
 use crate::model::eval::Extent;
 use crate::model::metric::{Better, Metric, Role, Tolerance};
+pub use crate::model::plan::Warmup;
 use crate::model::plan::{Objective, OnInconclusive, Order};
 use crate::model::unit::Unit;
 
@@ -38,6 +39,8 @@ pub struct Declaration {
     pub ingest: Option<Ingest>,
     /// Order, looks, limits.
     pub plan: PlanKeys,
+    /// What is watched of the machine while a process runs.
+    pub telemetry: TelemetryKeys,
     /// Inputs; a single nameless one where the file declares none.
     pub fixtures: Vec<Fixture>,
     /// What is measured; `wall_s` where a file of source `run` declares none, and empty where `source` is `ingest`.
@@ -226,13 +229,19 @@ pub struct PlanKeys {
     pub pre_push: bool,
 }
 
-/// A helper that brings the clocks up.
+/// What is watched of the machine while a process runs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Warmup {
-    /// Its program: `gate-ocl` or `gate-hip`.
-    pub helper: String,
-    /// For how long.
-    pub seconds: u32,
+pub struct TelemetryKeys {
+    /// The section stands in the file: then a machine without a device is watched as far as it goes.
+    pub declared: bool,
+    /// The time between two readings; none where nothing is watched.
+    pub every: Option<Duration>,
+    /// Flags that void a block; none where the file does not say.
+    pub void: Option<Vec<String>>,
+    /// The command keeps the device busy.
+    pub gpu_bound: bool,
+    /// Limits that are not the usual ones.
+    pub limits: BTreeMap<String, f64>,
 }
 
 /// One input that a measurement runs on.
@@ -296,7 +305,7 @@ pub struct Require {
     pub checks: Vec<String>,
     /// Identity fields that must be known, or the evidence is exploratory.
     pub complete: Vec<String>,
-    /// Identity fields that must equal the baseline's, or it is stale.
+    /// Identity fields that must equal the baseline's, or it is stale; none: those of [`crate::model::identity::equal_by_default`].
     pub equal: Vec<String>,
     /// Whether a capability guard must have passed.
     pub guard: bool,

@@ -28,6 +28,10 @@ pub struct Known<'k> {
     pub checks: Option<&'k [&'k str]>,
     /// Helper programs that bring the clocks up.
     pub helpers: &'k [&'k str],
+    /// Flags that can void a block.
+    pub flags: &'k [&'k str],
+    /// Limits of flags.
+    pub limits: &'k [&'k str],
 }
 
 /// Reads a gate file. `file` is what messages and rules call it.
@@ -125,6 +129,7 @@ fn document<'d>(entries: &'d DeTable<'d>, reading: &'d Reading<'d>, file: &str) 
         run,
         ingest,
         plan,
+        telemetry: session::telemetry(&root),
         fixtures,
         metrics,
         rules,
@@ -159,7 +164,7 @@ fn check_version(value: &DeValue<'_>) -> Result<(), String> {
 fn check_sections(root: &Table<'_>, source: Source) {
     let (word, needs, foreign): (_, _, &[&str]) = match source {
         Source::Run => ("run", "run", &["ingest"]),
-        Source::Ingest => ("ingest", "ingest", &["arms", "serve", "run", "plan", "fixture"]),
+        Source::Ingest => ("ingest", "ingest", &["arms", "serve", "run", "plan", "telemetry", "fixture"]),
     };
     for section in foreign {
         if let Some(at) = root.place(section) {

@@ -1,20 +1,22 @@
-//! Order, limits and conditions: `[plan]`, `[require]`, `[ingest]`.
+//! Order, limits and conditions: `[plan]`, `[telemetry]`, `[require]`, `[ingest]`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use toml::de::DeValue;
 
-use super::declaration::{Ingest, PlanKeys, Require, Warmup};
+use super::declaration::{Ingest, PlanKeys, Require, TelemetryKeys, Warmup};
 use super::reading::Table;
 use super::scores::ModelName;
 use super::words::distinct;
 use super::{paths, value};
 use crate::model::eval::Extent;
+use crate::model::identity::COMPARABLE;
 use crate::model::plan::{MAX_BLOCKS, Objective, OnInconclusive, Order};
+use crate::model::telemetry::EVERY;
 
 const COMPLETE: &[&str] = &["source", "artifacts", "model", "prompt", "gpu", "config", "policy"];
 const COMPLETE_DEFAULT: &[&str] = &["source", "artifacts", "model", "prompt", "config", "policy"];
-const EQUAL: &[&str] = &["model", "prompt", "gpu", "config", "policy"];
 
 /// `[plan]`
 pub(super) fn plan(root: &Table<'_>) -> PlanKeys {
@@ -53,6 +55,58 @@ fn warmup(table: &Table<'_>) -> Option<Warmup> {
     })
 }
 
+/// `[telemetry]`
+pub(super) fn telemetry(root: &Table<'_>) -> TelemetryKeys {
+    let table = root.section("telemetry", "telemetry");
+    let known = table.reading.known;
+    let void = || {
+        distinct(
+            &table,
+            "void",
+            "a list of flags, such as [\"mclk_low\"],",
+            value::known("flag", known.flags),
+        )
+    };
+    TelemetryKeys {
+        declared: table.stands(),
+        every: table.read("every", every).unwrap_or(Some(Duration::from_millis(100))),
+        void: table.value("void").is_some().then(void),
+        gpu_bound: table.read("gpu_bound", value::switch).unwrap_or(false),
+        limits: limits(&table, known.limits),
+    }
+}
+
+/// A duration, or `off`.
+fn every(value: &DeValue<'_>) -> Result<Option<Duration>, String> {
+    if value.as_str() == Some("off") {
+        return Ok(None);
+    }
+    let every = value::duration(value)?;
+    match EVERY.contains(&every) {
+        true => Ok(Some(every)),
+        false => Err("readings from \"10ms\" to \"10s\" apart are possible, or \"off\"".to_owned()),
+    }
+}
+
+fn limits(table: &Table<'_>, known: &[&str]) -> BTreeMap<String, f64> {
+    let mut kept = BTreeMap::new();
+    let wants = "a table of numbers, such as { thermal_throttle_pct = 2 },";
+    let Some(entries) = table.free("limits", wants) else { return kept };
+    for (name, value) in entries.iter() {
+        let spelled = name.get_ref().as_ref();
+        if !known.contains(&spelled) {
+            let advice = super::fault::instead(spelled, known);
+            table.fault(name.span().start, "limits", &format!("no flag has a limit {spelled:?}: {advice}"));
+            continue;
+        }
+        match value::not_negative(value.get_ref()) {
+            Ok(limit) => drop(kept.insert(spelled.to_owned(), limit)),
+            Err(why) => table.fault(value.span().start, "limits", &format!("{spelled}: {why}")),
+        }
+    }
+    kept
+}
+
 /// `[require]`
 pub(super) fn require(root: &Table<'_>) -> Require {
     let table = root.section("require", "require");
@@ -74,7 +128,7 @@ pub(super) fn require(root: &Table<'_>) -> Require {
             },
         ),
         complete: fields("complete", COMPLETE, COMPLETE_DEFAULT),
-        equal: fields("equal", EQUAL, EQUAL),
+        equal: fields("equal", COMPARABLE, &[]),
         guard: table.read("guard", value::switch).unwrap_or(false),
     }
 }

@@ -104,6 +104,13 @@ pub(super) fn positive(value: &DeValue<'_>) -> Result<f64, String> {
     if number > 0.0 { Ok(number) } else { Err(mismatch(value, wants)) }
 }
 
+/// A number of at least zero.
+pub(super) fn not_negative(value: &DeValue<'_>) -> Result<f64, String> {
+    let wants = "a number of at least 0";
+    let number = number(value, wants)?;
+    if number >= 0.0 { Ok(number) } else { Err(mismatch(value, wants)) }
+}
+
 /// An error rate.
 pub(super) fn rate(value: &DeValue<'_>) -> Result<f64, String> {
     let wants = "a rate from 0.000001 to below 0.5, such as 0.01,";

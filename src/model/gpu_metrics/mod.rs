@@ -82,6 +82,40 @@ pub enum Limit {
     SocThermal,
 }
 
+impl Limit {
+    /// Every limit.
+    pub const ALL: [Self; 11] = [
+        Self::Prochot,
+        Self::Ppt,
+        Self::SocketThermal,
+        Self::VrThermal,
+        Self::HbmThermal,
+        Self::Spl,
+        Self::Fppt,
+        Self::Sppt,
+        Self::CoreThermal,
+        Self::GfxThermal,
+        Self::SocThermal,
+    ];
+
+    /// The word in records.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Prochot => "prochot",
+            Self::Ppt => "ppt",
+            Self::SocketThermal => "socket_thermal",
+            Self::VrThermal => "vr_thermal",
+            Self::HbmThermal => "hbm_thermal",
+            Self::Spl => "spl",
+            Self::Fppt => "fppt",
+            Self::Sppt => "sppt",
+            Self::CoreThermal => "core_thermal",
+            Self::GfxThermal => "gfx_thermal",
+            Self::SocThermal => "soc_thermal",
+        }
+    }
+}
+
 /// Why a blob, or the rest of one, cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

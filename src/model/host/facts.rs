@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::card::{Card, GUEST_MI300X, Node};
 use super::machine::Machine;
 use super::seen::Seen;
+use super::smi::{Smi, Told};
 use super::visible::{self, visible};
 use crate::model::identity::{Facts, Unknown, none};
 
@@ -179,7 +180,31 @@ pub fn described(machine: &Machine) -> Described {
     all.put("host.memory_bytes", machine.memory.total_bytes.clone());
     all.put("host.container", Ok(machine.container.is_some()));
     all.put("env", Ok(json!(machine.env)));
+    programs(machine, &mut all);
     all
+}
+
+/// What the helpers and AMD's tools say; why not, where they were asked.
+fn programs(machine: &Machine, all: &mut Described) {
+    for (name, told) in &machine.programs.helpers {
+        match told {
+            Ok(found) => all.put(&format!("helper.{name}"), Ok(Value::Object(found.clone()))),
+            Err(why) => all.lacks(&format!("helper.{name}"), why.clone()),
+        }
+    }
+    let Some(Smi { tool, devices }) = &machine.programs.smi else {
+        return;
+    };
+    match devices {
+        Ok(devices) => {
+            let of = |field: fn(&Told) -> &Option<String>| json!(devices.iter().map(field).collect::<Vec<_>>());
+            all.put("smi.tool", Ok(tool.as_str()));
+            all.put("smi.pci", Ok(of(|told| &told.bdf)));
+            all.put("smi.product", Ok(of(|told| &told.product)));
+            all.put("smi.vbios", Ok(of(|told| &told.vbios)));
+        }
+        Err(why) => all.lacks("smi", format!("{tool}: {why}")),
+    }
 }
 
 fn devices(machine: &Machine, all: &mut Described) {

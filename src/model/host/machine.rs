@@ -2,8 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::{Map, Value};
+
 use super::card::{Card, Node, Process};
 use super::seen::Seen;
+use super::smi::Smi;
+
+/// Parts of the kernel's messages that tell of a reset, a hang or an uncorrectable error of a device.
+pub const RESET_MESSAGES: [&str; 4] = [
+    "GPU reset begin",
+    "fence wait loop timeout",
+    "uncorrectable hardware errors",
+    "no-retry page fault",
+];
+/// The part of the kernel's message that tells of more queues than a device has.
+pub const OVERSUBSCRIBED_MESSAGE: &str = "Runlist is getting oversubscribed";
+/// The part of the kernel's message that tells of clocks held down.
+pub const THROTTLED_MESSAGE: &str = "GPU is throttled";
 
 /// The machine.
 #[derive(Debug, Clone)]
@@ -40,6 +55,19 @@ pub struct Machine {
     pub container: Option<String>,
     /// Variables that GPU runtimes read and that are set.
     pub env: BTreeMap<String, String>,
+    /// What programs say beside the files.
+    pub programs: Programs,
+}
+
+/// What programs say of the machine; nothing where nobody asked them.
+#[derive(Debug, Clone, Default)]
+pub struct Programs {
+    /// What each GPU helper says of its runtime and devices, or why it says nothing.
+    pub helpers: BTreeMap<String, Result<Map<String, Value>, String>>,
+    /// What one of AMD's own tools says.
+    pub smi: Option<Smi>,
+    /// The status that a served endpoint answered with, or why there is no answer.
+    pub endpoint: Option<Result<u16, String>>,
 }
 
 /// The kernel and what it was told.

@@ -6,6 +6,7 @@ pub mod facts;
 pub mod machine;
 pub mod profile;
 pub mod seen;
+pub mod smi;
 pub mod visible;
 
 use schemars::JsonSchema;

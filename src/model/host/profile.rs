@@ -70,6 +70,8 @@ pub struct Declared {
     pub vram_need_bytes: u64,
     /// Free host memory that is needed, in bytes.
     pub memory_need_bytes: u64,
+    /// Address of a served endpoint's health, which must answer with success: `http://127.0.0.1:8080/health`.
+    pub endpoint: Option<String>,
     /// `madvise`
     pub thp: Option<String>,
     /// Two threads may share a core.
@@ -99,6 +101,9 @@ impl Profile {
             return Err(format!("version {}: this version of gate reads `version = 1`", profile.version));
         }
         let declared = &profile.declared;
+        if let Some(url) = declared.endpoint.as_ref().filter(|url| !url.starts_with("http://")) {
+            return Err(format!("declared.endpoint: {url:?}: an address that begins with http:// is wanted"));
+        }
         for (name, value) in [
             ("power_idle_w", declared.power_idle_w),
             ("power_idle_guest_w", declared.power_idle_guest_w),

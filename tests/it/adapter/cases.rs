@@ -13,22 +13,22 @@ use super::told::{read, told};
 use crate::sources::root;
 
 /// The bytes of a case: `NAME/FILE`.
-fn bytes(case: &str) -> Vec<u8> {
+pub fn bytes(case: &str) -> Vec<u8> {
     fs::read(root().join("tests/data/adapter").join(case)).unwrap()
 }
 
-fn report(case: &str) -> Report {
+pub fn report(case: &str) -> Report {
     let adapter = case.split('/').next().unwrap();
     read(find(adapter).unwrap(), &bytes(case), false).unwrap()
 }
 
-fn refusal(case: &str) -> String {
+pub fn refusal(case: &str) -> String {
     let adapter = case.split('/').next().unwrap();
     read(find(adapter).unwrap(), &bytes(case), false).unwrap_err().0
 }
 
 /// What `gate perf` would read of a case: `FLAG` as `--metric`, from a series of the output.
-fn figures(case: &str, flags: &[(&str, &str)]) -> Reading {
+pub fn figures(case: &str, flags: &[(&str, &str)]) -> Reading {
     let adapter = case.split('/').next().unwrap();
     let wanted: Vec<Series> = flags
         .iter()
@@ -41,7 +41,7 @@ fn figures(case: &str, flags: &[(&str, &str)]) -> Reading {
 }
 
 /// The series of a label.
-fn of(report: &Report, label: &str) -> Reported {
+pub fn of(report: &Report, label: &str) -> Reported {
     let found = report.series.iter().find(|series| series.label() == label);
     found.unwrap_or_else(|| panic!("no {label}: {}", told(&Ok(report.clone())))).clone()
 }

@@ -3,6 +3,9 @@
 mod cases;
 mod damage;
 mod detection;
+mod hipfire;
+mod llama_perplexity;
+mod mindxtrain;
 mod shared;
 mod told;
 

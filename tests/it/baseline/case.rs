@@ -194,7 +194,7 @@ impl Maker {
             assert!(record.evidence.samples.len() < 100_000, "the session does not end");
         }
         record.plan.digest = plan_digest(&serde_json::to_value(&record).unwrap());
-        record.sealed(None).unwrap()
+        record.sealed(None).unwrap().0
     }
 
     fn empty(&self) -> Record {
@@ -240,6 +240,7 @@ impl Maker {
         };
         let evidence = Evidence {
             source: "run".to_owned(),
+            warmups: Vec::new(),
             samples: Vec::new(),
             ended: None,
             scores: None,
@@ -296,6 +297,7 @@ fn plan(blocks: u32, cells: Vec<Cell>) -> Plan {
         rank_share: 0.25,
         min_run_cv: 0.0005,
         warmup_runs: 0,
+        warmup: None,
         max_void_blocks: 2,
         max_attempts: 0,
         timeout_s: 60.0,
@@ -304,6 +306,7 @@ fn plan(blocks: u32, cells: Vec<Cell>) -> Plan {
         extract: "key-value".to_owned(),
         commands: PerArm::default(),
         cwd: "/opt".to_owned(),
+        telemetry: None,
         digest: String::new(),
     }
 }

@@ -183,7 +183,7 @@ fn what_may_not_become_a_baseline_is_refused() {
         let mut record = good.clone();
         change(&mut record);
         record.judgement = gate::judge::judge(&gate::judge::Case::from(&record));
-        record.sealed(None).unwrap()
+        record.sealed(None).unwrap().0
     };
     let label = |name: &str| {
         let name = name.to_owned();

@@ -1,6 +1,6 @@
 //! What must be equal for two sessions to compare.
 
-use gate::model::identity::{Identity, Unknown, build_digest, identity_digest, none};
+use gate::model::identity::{COMPARABLE, Identity, Unknown, build_digest, equal_by_default, identity_digest, none};
 use serde_json::json;
 
 use super::case::identity;
@@ -91,4 +91,21 @@ fn a_build_is_what_runs_wherever_it_stands() {
     assert_ne!(build_digest(&moved).unwrap(), own);
     moved.artifacts.clear();
     assert_eq!(build_digest(&moved), None);
+}
+
+#[test]
+fn a_processor_tells_machines_without_a_gpu_apart() {
+    let (of_cpu, of_gpu) = (equal_by_default("cpu-x86_64"), equal_by_default("gfx942"));
+    assert_eq!(of_gpu, equal(&["model", "prompt", "gpu", "config", "policy"]));
+    assert_eq!(of_cpu, equal(&["model", "prompt", "gpu", "config", "policy", "machine.cpu"]));
+    let mut ours = identity();
+    ours.machine.insert("cpu".to_owned(), json!({"model": "one", "count": 4}));
+    let mut other = ours.clone();
+    other.machine.insert("cpu".to_owned(), json!({"model": "another", "count": 4}));
+    let digest = |identity: &Identity, fields: &[String]| identity_digest(identity, fields).unwrap();
+    assert_ne!(digest(&ours, &of_cpu), digest(&other, &of_cpu));
+    assert_eq!(digest(&ours, &of_gpu), digest(&other, &of_gpu));
+    assert!(of_cpu.iter().all(|field| COMPARABLE.contains(&field.as_str())));
+    other.machine.remove("cpu");
+    assert!(identity_digest(&other, &of_cpu).is_err(), "what is unknown equals nothing");
 }

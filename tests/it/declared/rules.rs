@@ -2,6 +2,7 @@
 
 use super::bases::pull_request;
 use super::{GATE, Project, banners, outcome, records, verdicts};
+use crate::sandbox::samples;
 
 /// A branch `feature` off `main`, made by some changes; checked out, in the job of its pull request.
 fn proposed(project: Project, change: impl Fn(&Project)) -> Project {
@@ -193,8 +194,13 @@ fn a_machine_without_what_the_gate_requires_measures_nothing() {
     ] {
         assert!(done.err.contains(part), "{part}: {}", done.err);
     }
-    assert_eq!(done.out, "", "no record");
-    project.sandbox.gate(&["ledger", "log"]).exits(2).says("no ledger: ");
+    let record = done.record();
+    assert_eq!((outcome(&record), samples(&record).len()), ("error", 0));
+    assert_eq!(record["evidence"]["ended"]["reason"], "unfit");
+    assert_eq!(project.sandbox.ledger().len(), 1, "it is recorded");
+    assert!(project.sandbox.gate(&["ledger", "verify"]).exits(0).out.contains("0 violations"));
+    let again = project.perf(&[]).exits(2).record();
+    assert_eq!(again["context"]["attempt"], 1, "where nothing was measured, nothing was tried");
 }
 
 #[test]
@@ -221,16 +227,4 @@ fn what_this_version_cannot_keep_is_refused() {
         let done = second(&gate).perf(&[]).exits(2).says(says);
         assert_eq!(done.out, "");
     }
-}
-
-#[test]
-fn a_helper_that_is_not_run_is_said() {
-    let plan = "max_attempts = 100\nwarmup = { helper = \"gate-ocl\", seconds = 10 }\n";
-    let project = second(&GATE.replace("max_attempts = 100\n", plan));
-    let record = project.perf(&[]).exits(0).record();
-    assert!(
-        banners(&record).contains("plan.warmup: gate-ocl was not run"),
-        "{}",
-        banners(&record)
-    );
 }

@@ -103,6 +103,40 @@ fn a_settled_ruling_never_changes_and_a_session_always_ends() {
 }
 
 #[test]
+fn told_of_samples_a_few_at_a_time_the_runner_asks_for_what_a_judgement_of_them_all_asks_for() {
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    for seed in 0..120 {
+        let mut whole = wild(seed);
+        let mut samples = std::mem::take(&mut whole.0.evidence.samples);
+        // Some sessions are resumed from a file that holds what no plan asked for, or are of a program under a profiler.
+        for _ in 0..rng.random_range(0..3) {
+            let at = rng.random_range(0..samples.len().max(1));
+            match (rng.random_range(0..4), samples.get_mut(at)) {
+                (0, Some(sample)) => sample.position += 1,
+                (1, Some(sample)) => sample.profiled = true,
+                (2, Some(sample)) => "nowhere".clone_into(&mut sample.cell.fixture),
+                (3, Some(_)) => samples.swap(0, at),
+                _ => {}
+            }
+        }
+        let [mut each, mut some] = [whole.steps(), whole.steps()];
+        for taken in 0..=samples.len() {
+            whole.0.evidence.samples = samples[..taken].to_vec();
+            let case = Case::from(&whole.0);
+            let expected = judge(&case).step;
+            assert_eq!(each.next(&case), expected, "seed {seed} after {taken}, one at a time");
+            assert_eq!(each.next(&case), expected, "seed {seed} after {taken}, asked again");
+            assert_eq!(whole.steps().next(&case), expected, "seed {seed} after {taken}, resumed");
+            if rng.random_bool(0.3) {
+                assert_eq!(some.next(&case), expected, "seed {seed} after {taken}, a few at a time");
+            }
+        }
+        let ended = whole.ended(gate::model::evidence::Ended::SessionLimit { limit_s: 1.0 });
+        assert_eq!(each.next(&Case::from(&ended.0)), Step::Stop);
+    }
+}
+
+#[test]
 fn a_record_survives_json_and_gives_its_judgement_again() {
     for seed in 0..60 {
         let record = wild(seed).record();

@@ -152,7 +152,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key(
         "require.checks",
-        Value("[]"),
+        Means("none without a GPU, else those that the profile of its architecture requires"),
         "a list of check ids, such as \"Q-BUSY\"",
         "Preflight checks that must pass before anything is measured.",
     ),
@@ -164,8 +164,8 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key(
         "require.equal",
-        Value("[\"model\", \"prompt\", \"gpu\", \"config\", \"policy\"]"),
-        "a list of model, prompt, gpu, config, policy",
+        Means("[\"model\", \"prompt\", \"gpu\", \"config\", \"policy\"], and \"machine.cpu\" where there is no GPU"),
+        "a list of model, prompt, gpu, config, policy, or fields of gpu and machine, such as gpu.driver",
         "Identity fields that must equal the baseline's, or the baseline is stale.",
     ),
     key(

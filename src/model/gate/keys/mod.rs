@@ -101,7 +101,20 @@ mod tests {
         assert_eq!(
             names(""),
             [
-                "version", "about", "source", "when", "arms", "serve", "run", "plan", "fixture", "metric", "rule", "require", "ingest"
+                "version",
+                "about",
+                "source",
+                "when",
+                "arms",
+                "serve",
+                "run",
+                "plan",
+                "telemetry",
+                "fixture",
+                "metric",
+                "rule",
+                "require",
+                "ingest"
             ]
         );
         assert_eq!(names("arms.a"), ["rev", "path", "args", "env"]);

@@ -1,4 +1,4 @@
-//! Keys of what runs: the head of the file, `[when]`, `[arms]`, `[serve]`, `[run]`, `[plan]`.
+//! Keys of what runs: the head of the file, `[when]`, `[arms]`, `[serve]`, `[run]`, `[plan]`, `[telemetry]`.
 
 use super::Absent::{Means, Refused, Value};
 use super::{DURATION, Key, PATTERNS, PERCENT, RATE, SWITCH, VARIABLES, WORDS, key};
@@ -251,4 +251,28 @@ pub(super) const KEYS: &[Key] = &[
         "How many processes are measured where there is no base arm.",
     ),
     key("plan.pre_push", Value("false"), SWITCH, "Whether a pre-push hook may run the gate."),
+    key(
+        "telemetry.every",
+        Value("\"100ms\""),
+        "a duration from \"10ms\" to \"10s\", or \"off\"",
+        "How often the GPUs are read while a process runs; off where they do not matter, and then no check is required by default either.",
+    ),
+    key(
+        "telemetry.void",
+        Means("those that `gate explain flag` says void"),
+        "a list of flags",
+        "The flags that void a block; contention always does, and every other flag warns.",
+    ),
+    key(
+        "telemetry.gpu_bound",
+        Value("false"),
+        SWITCH,
+        "Whether the command keeps the device busy, so that idle time is worth a warning.",
+    ),
+    key(
+        "telemetry.limits",
+        Means("as `gate explain flag` tells them"),
+        "a table of numbers by limit, such as { thermal_throttle_pct = 2 }",
+        "The limits of flags where they are not the usual ones.",
+    ),
 ];

@@ -1,4 +1,6 @@
-//! `gate init`: a first gate that runs at once.
+//! `gate init`: a first gate that runs at once, and the workflows around it.
+
+mod workflows;
 
 use std::path::Path;
 
@@ -17,6 +19,12 @@ pub struct Init {
     /// Show what would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Write the workflows that measure and report on GitHub instead: both of them, the action they use, who owns the rules, and what to set up
+    #[arg(long)]
+    workflows: bool,
+    /// The runner that measures: a label, or a list of labels
+    #[arg(long, value_name = "LABELS", default_value = workflows::RUNNER, value_parser = workflows::runner, requires = "workflows")]
+    runner: String,
 }
 
 /// What kind of project was found.
@@ -39,6 +47,9 @@ impl Init {
     pub fn run(&self) -> Result<u8> {
         let cwd = files::working_folder()?;
         let top = git::top(&cwd).unwrap_or(cwd);
+        if self.workflows {
+            return self.write_workflows(&top);
+        }
         let path = top.join("gates/perf.toml");
         if files::is_regular(&path) {
             bail!(
@@ -67,6 +78,34 @@ impl Init {
             out.push_str("added /.gate/ to .gitignore\n");
         }
         out.push_str("next: `gate gates check`, then commit, then `gate perf --base HEAD` with a change in the working tree\n");
+        answer(&out)?;
+        Ok(exit::PASS.code)
+    }
+}
+
+impl Init {
+    fn write_workflows(&self, top: &Path) -> Result<u8> {
+        let owner = git::remote_url(top, "origin").and_then(|url| workflows::owner_of(&url));
+        let planned = workflows::plan(top, &self.runner, owner.as_deref())?;
+        let mut out = String::new();
+        for (path, text) in &planned {
+            if self.dry_run {
+                out.push_str(&format!("== {path}\n{text}"));
+                continue;
+            }
+            let place = top.join(path);
+            files::make_folder(place.parent().unwrap_or(top))?;
+            files::write(&place, text.as_bytes())?;
+            out.push_str(&format!("wrote {path}\n"));
+        }
+        if planned.is_empty() {
+            out.push_str("everything is there already\n");
+        } else if !self.dry_run {
+            if owner.is_none() {
+                out.push_str("put a user or team in the place of @OWNER in .github/CODEOWNERS\n");
+            }
+            out.push_str("next: docs/github.md tells what to set up once: gate on the runners, the required checks, who reviews\n");
+        }
         answer(&out)?;
         Ok(exit::PASS.code)
     }
