@@ -4,6 +4,7 @@ mod baseline;
 mod bisect;
 mod clean;
 mod columns;
+mod comment;
 mod completions;
 mod eval;
 mod evidence;
@@ -20,9 +21,12 @@ mod parse;
 mod perf;
 mod preflight;
 mod progress;
+mod records;
 mod rules;
 mod schema;
 mod selftest;
+mod status;
+mod step;
 mod waive;
 mod workload;
 
@@ -61,6 +65,8 @@ enum Command {
     Hook(hook::HookCommand),
     Host(host::Host),
     Ingest(ingest::Ingest),
+    Comment(comment::Comment),
+    Status(status::Status),
     Init(init::Init),
     Ledger(ledger::Ledger),
     Waive(waive::Waive),
@@ -90,6 +96,8 @@ pub fn main() -> u8 {
         Command::Hook(hook) => hook.run(),
         Command::Host(host) => host.run(),
         Command::Ingest(ingest) => ingest.run(),
+        Command::Comment(comment) => comment.run(),
+        Command::Status(status) => status.run(),
         Command::Init(init) => init.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Waive(waive) => waive.run(),
@@ -104,6 +112,10 @@ pub fn main() -> u8 {
         if let Some(cancelled) = error.downcast_ref::<Cancelled>() {
             say(&format!("gate: {cancelled}"));
             return of_signal(cancelled.signal);
+        }
+        if let Some(violation) = error.downcast_ref::<records::Violation>() {
+            say(&format!("gate: violation: {violation}"));
+            return exit::VIOLATION.code;
         }
         say(&format!("gate: error: {error:#}"));
         exit::ERROR.code

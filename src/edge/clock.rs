@@ -1,5 +1,6 @@
 //! The clock.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -12,6 +13,17 @@ pub fn now() -> String {
 /// The wall clock now, RFC 3339 with whole seconds, UTC.
 pub fn now_seconds() -> String {
     format!("{:.0}", Timestamp::now())
+}
+
+/// The wall clock now, in whole seconds since 1970.
+pub fn epoch_s() -> u64 {
+    u64::try_from(Timestamp::now().as_second()).unwrap_or(0)
+}
+
+/// A number from 0 to below 1 that processes started together do not share.
+pub fn scatter() -> f64 {
+    let mixed = RandomState::new().hash_one(Timestamp::now().as_nanosecond());
+    mixed as f64 / 2_f64.powi(64)
 }
 
 /// A monotonic stopwatch, started now.

@@ -7,6 +7,7 @@ pub mod evidence;
 pub mod fault;
 pub mod figure;
 pub mod gate;
+pub mod github;
 pub mod gpu_helper;
 pub mod gpu_metrics;
 pub mod host;

@@ -1,7 +1,11 @@
 //! Views of a record: one file a format. They show and decide nothing.
 
+pub mod comment;
 pub mod json;
 pub mod markdown;
+pub mod policy;
+pub mod status;
+pub mod step;
 pub mod terminal;
 mod words;
 

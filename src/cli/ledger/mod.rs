@@ -14,7 +14,7 @@ use crate::model::record::short;
 use crate::model::text::{no_commands, plain_line};
 use crate::{exit, render};
 
-pub(super) use verify::again;
+pub(super) use verify::{again, sealed};
 
 /// Look at the sealed records, and check them
 #[derive(Debug, Args)]

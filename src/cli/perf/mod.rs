@@ -26,7 +26,7 @@ pub use declare::shell_line;
 use session::Device;
 pub use session::{Parts, record};
 
-use super::{answer, canvas, of_signal, parse, say};
+use super::{answer, canvas, of_signal, parse, say, step};
 use crate::edge::session::{Header, Session};
 use crate::edge::{device, files, git, ledger};
 use crate::exit;
@@ -136,6 +136,9 @@ pub struct Perf {
     /// The ledger to append the record to [default: .gate/ledger.jsonl]
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
+    /// Tell the job around it: summary, outputs, annotations [default: where GITHUB_ACTIONS is true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    github: Option<bool>,
     /// Go on with a session that was killed
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
@@ -184,6 +187,17 @@ fn format_name(name: &str) -> Result<String, String> {
     render::find(name).map(|format| format.name.to_owned())
 }
 
+/// The exit code of what was measured, what could not be, and the signal that ended it.
+fn exit_code(records: &[Record], errors: &[anyhow::Error], signal: Option<i32>) -> u8 {
+    let summary = Summary::of(records);
+    let code = match (errors.is_empty(), records.is_empty()) {
+        (true, _) => exit::of_summary(summary).code,
+        (false, true) => exit::ERROR.code,
+        (false, false) => exit::of(summary.outcome.max(Outcome::Error)).code,
+    };
+    signal.map_or(code, of_signal)
+}
+
 /// Where a run keeps what it leaves behind.
 struct Places {
     state: PathBuf,
@@ -214,7 +228,20 @@ impl Perf {
             .map(|record| (format.render)(record, canvas()))
             .collect::<Result<_, _>>()?;
         let between = if self.format == "json" { "" } else { "\n" };
-        answer(&shown.join(between))?;
+        let shown = shown.join(between);
+        let exit_code = exit_code(&records, &errors, signal);
+        if step::is_wanted(self.github) {
+            step::tell(&step::Told {
+                records: &records,
+                errors: &errors,
+                shown: &shown,
+                format: &self.format,
+                out: self.out.as_deref(),
+                exit_code,
+            })?;
+        } else {
+            answer(&shown)?;
+        }
         for error in &errors {
             say(&format!("gate: error: {error:#}"));
         }
@@ -223,13 +250,7 @@ impl Perf {
         if let Some(id) = cancelled.and_then(|record| record.labels.get("session")) {
             say(&format!("cancelled; `gate perf --resume {id}` goes on with it"));
         }
-        let summary = Summary::of(&records);
-        let code = match (errors.is_empty(), records.is_empty()) {
-            (true, _) => exit::of_summary(summary).code,
-            (false, true) => exit::ERROR.code,
-            (false, false) => exit::of(summary.outcome.max(Outcome::Error)).code,
-        };
-        Ok(signal.map_or(code, of_signal))
+        Ok(exit_code)
     }
 
     /// The records of two commands, of a resumed session, or of the declared gates.

@@ -10,7 +10,7 @@ use gate::render::{Canvas, find};
 
 use crate::synthetic::{Reports, Session, metric, noisy, rule};
 
-const HOSTILE: &str = "</details><img src=x>@org/team | #12 <!-- gate:v1 --> https://x.y www.x.y GH-7 `code` ``` $math$ ~~no~~ *b* _i_ \\ ![a](b) \
+pub const HOSTILE: &str = "</details><img src=x>@org/team | #12 <!-- gate:v1 --> https://x.y www.x.y GH-7 `code` ``` $math$ ~~no~~ *b* _i_ \\ ![a](b) \
                        \u{1b}[31m\u{1b}]8;;http://x\u{7}\u{202e}\u{200b}\u{9b}31m\r\n# title\n- item\n/lgtm\n";
 
 const WIDE: Canvas = Canvas {
@@ -19,7 +19,7 @@ const WIDE: Canvas = Canvas {
 };
 
 /// A record in which every foreign text is hostile.
-fn hostile() -> Vec<Record> {
+pub fn hostile() -> Vec<Record> {
     let named = |session: Session| {
         let mut session = session;
         session.0.gate.metrics[0].name = HOSTILE.to_owned();

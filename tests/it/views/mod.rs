@@ -1,4 +1,4 @@
 //! Views of a record: what people read, and that foreign text in it is inert.
 
-mod hostile;
+pub mod hostile;
 mod typical;

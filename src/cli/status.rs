@@ -1,0 +1,132 @@
+//! `gate status`: the answer of some records as a commit status or a check run.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+
+use super::{answer, parse, records, say};
+use crate::edge::job;
+use crate::exit;
+use crate::model::github::{Check, Job, Repository, Request, Status as CommitStatus};
+use crate::model::record::Record;
+use crate::render::comment::About;
+use crate::render::status::{check, status};
+
+/// Longest name of a status.
+const NAME_MAX: usize = 100;
+
+/// Set the answer of some records as a commit status or a check run
+///
+/// It stands on the commit that the job answers for: of a pull request its head, of a merge queue the group's. The exit code is 0 whatever
+/// the records say, 2 where one cannot be read or the status cannot be set, 4 where a seal is broken.
+#[derive(Debug, Args)]
+pub struct Status {
+    /// Files that `--out` wrote, or folders of them; several records become one answer
+    #[arg(long, value_name = "FILE|DIR", required = true, num_args = 1..)]
+    records: Vec<PathBuf>,
+    /// As what it is set; a check run has remarks on lines, and its place among others is GitHub's choice: require the status
+    #[arg(long = "as", value_enum)]
+    kind: Kind,
+    /// The name that a branch rule requires
+    #[arg(long, value_name = "NAME", default_value = "gate", value_parser = name)]
+    name: String,
+    /// Send nothing; print method, path and body
+    #[arg(long)]
+    dry_run: bool,
+    /// How long to wait for GitHub in all, pauses that it asks for included
+    #[arg(long, value_name = "TIME", default_value = "120s", value_parser = parse::duration)]
+    api_budget: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    Status,
+    CheckRun,
+}
+
+/// What is to be set.
+enum Wanted {
+    Status(CommitStatus),
+    Check(Check),
+}
+
+fn name(text: &str) -> Result<String, String> {
+    let fits = |c: char| !c.is_control();
+    if text.trim().is_empty() || text.chars().count() > NAME_MAX || !text.chars().all(fits) {
+        return Err(format!("a name is 1 to {NAME_MAX} letters in one line"));
+    }
+    Ok(text.to_owned())
+}
+
+impl Status {
+    /// Sets it, or says why not.
+    ///
+    /// # Errors
+    /// When a record or the event cannot be read, the records are not of this run, or the status cannot be set.
+    pub fn run(&self) -> Result<u8> {
+        let records = records::read(&self.records)?;
+        let job = job::of_this_process()?;
+        let head = match &job {
+            Some(job) => records::head_in_job(&records, &job.head)?,
+            None => records::head(&records)?.unwrap_or_default(),
+        };
+        let Some(wanted) = self.wanted(&records, head, job.as_ref()) else {
+            say("gate: no status is set: the records are historical and say nothing of this commit");
+            return Ok(exit::PASS.code);
+        };
+        match &job {
+            Some(job) if !self.dry_run => self.set(job, &wanted),
+            Some(job) => show(&wanted, &job.repository),
+            None => {
+                say("gate: this is no job of GitHub Actions (GITHUB_ACTIONS is not true), so nothing is set; it would say:");
+                answer(&format!("{:#}\n", wanted.request(&nowhere()).body))?;
+                Ok(exit::PASS.code)
+            }
+        }
+    }
+
+    fn set(&self, _job: &Job, _wanted: &Wanted) -> Result<u8> {
+        anyhow::bail!("setting it needs a later version: --dry-run shows what would be set")
+    }
+
+    fn wanted(&self, records: &[Record], head: &str, job: Option<&Job>) -> Option<Wanted> {
+        let run_url = job.map(Job::run_url);
+        match self.kind {
+            Kind::Status => status(records, &self.name, head, run_url).map(Wanted::Status),
+            Kind::CheckRun => {
+                let about = About {
+                    head: Some(head),
+                    run_url,
+                    ..About::default()
+                };
+                Some(Wanted::Check(check(records, &self.name, &about)))
+            }
+        }
+    }
+}
+
+impl Wanted {
+    fn request(&self, repository: &Repository) -> Request {
+        match self {
+            Self::Status(status) => status.create(repository),
+            Self::Check(check) => check.create(repository),
+        }
+    }
+}
+
+/// Stands in the place of a repository where there is none; nothing of it is shown.
+fn nowhere() -> Repository {
+    Repository {
+        owner: String::new(),
+        name: String::new(),
+    }
+}
+
+/// The request that would set it.
+fn show(wanted: &Wanted, repository: &Repository) -> Result<u8> {
+    let Request { method, path, body } = wanted.request(repository);
+    answer(&format!("{method} {path}\n\n{body:#}\n"))?;
+    Ok(exit::PASS.code)
+}

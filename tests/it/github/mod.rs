@@ -1,0 +1,14 @@
+//! Comments, statuses and check runs, against a GitHub on the loopback address. A test is named by the row of failures that it shows.
+
+mod checks;
+mod comments;
+mod contract;
+mod events;
+mod http;
+mod hub;
+mod limits;
+mod planning;
+mod refusals;
+mod serving;
+mod things;
+mod token;
