@@ -12,11 +12,12 @@ use crate::cli::say;
 use crate::edge::{files, results};
 use crate::model::eval::SCORE;
 use crate::model::eval::evidence::ScoreRun;
+use crate::model::figure::State;
 use crate::model::gate::declaration::Series;
 use crate::model::gate::scores::ModelName;
 use crate::model::identity::Artifact;
 use crate::model::number::count;
-use crate::model::report::Report;
+use crate::model::report::{Process, Report};
 use crate::model::text::plain_line;
 
 /// The adapters whose results a folder is searched for.
@@ -134,12 +135,9 @@ fn file(path: &Path, choice: &Choice<'_>) -> Result<Read> {
     };
     let mut report: Report = (adapter.read)(&input, choice.series)?;
     if adapter.name == key_value::KEY_VALUE.name {
-        report.series.retain(|series| {
-            series
-                .processes
-                .iter()
-                .any(|process| matches!(process, crate::model::report::Process::Repetitions(_)))
-        });
+        // A declared name that the file does not have is another file's.
+        let absent = |process: &Process| matches!(process, Process::Missing(why) if why.state == State::NotMeasured);
+        report.series.retain(|series| !series.processes.iter().all(absent));
     }
     if report.series.is_empty() {
         bail!("holds no score");

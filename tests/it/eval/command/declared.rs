@@ -272,14 +272,18 @@ fn persona_and_agenda_scores_are_further_tasks() {
         (
             "{\"persona\": 0.92, \"agenda\": 0.81}",
             0,
-            "persona score: 93.00 % in the base, 92.00 % in the candidate: a drop of 1.00 pp",
+            "persona regression_score: 93.00 % in the base, 92.00 % in the candidate: a drop of 1.00 pp",
         ),
         (
             "{\"persona\": 0.90, \"agenda\": 0.81}",
             1,
-            "persona score: 93.00 % in the base, 90.00 % in the candidate: a drop of 3.00 pp",
+            "persona regression_score: 93.00 % in the base, 90.00 % in the candidate: a drop of 3.00 pp",
         ),
-        ("{\"persona\": 0.93}", 3, "agenda score: the base has it and the candidate does not"),
+        (
+            "{\"persona\": 0.93, \"agenda\": 0.0}",
+            3,
+            "agenda regression_score: the candidate has no score",
+        ),
     ] {
         sandbox.write("persona.json", scores);
         let done = sandbox
@@ -287,6 +291,17 @@ fn persona_and_agenda_scores_are_further_tasks() {
             .exits(exit);
         assert!(done.out.contains(words), "{scores}: {}", done.out);
         last(&sandbox);
+    }
+}
+
+#[test]
+fn bare_names_with_numbers_are_scores_where_they_are_declared() {
+    let gate = format!("{GATE}[[metric]]\nname = \"tone\"\nunit = \"1\"\nbetter = \"higher\"\n");
+    let sandbox = place(&gate, &made(BASE, 750), &made(TUNED, 750));
+    sandbox.write("base-tone.json", "{\"tone\": 0.93}");
+    for (score, exit) in [("0.92", 0), ("0.91", 1), ("NaN", 3)] {
+        sandbox.write("tone.json", format!("{{\"tone\": {score}}}"));
+        sandbox.gate(&["eval", "tone.json", "--baseline", "base-tone.json"]).exits(exit);
     }
 }
 
