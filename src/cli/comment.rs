@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 
 use super::{answer, parse, records, say, step};
+use crate::edge::github::{Client, post};
 use crate::edge::job;
 use crate::exit;
 use crate::model::github::{BODY_MAX_BYTES, Draft, Job, Key, Marker, Posted, Pull, Request};
@@ -63,7 +64,7 @@ impl Comment {
             None => self.without_pull(&job, &draft, &records),
             Some(pull) if self.dry_run => show(&job, pull, &draft),
             Some(_) if self.on == On::Never => self.tell(&Posted::Skipped("--on never".to_owned()), &records),
-            Some(_) => self.tell(&self.posted(&job, &draft)?, &records),
+            Some(_) => self.tell(&self.posted(&job, &draft), &records),
         }
     }
 
@@ -93,8 +94,12 @@ impl Comment {
         }
     }
 
-    fn posted(&self, _job: &Job, _draft: &Draft) -> Result<Posted> {
-        anyhow::bail!("posting needs a later version: --dry-run shows what would be posted")
+    /// Posts; that there is nothing to post with is a failure to post, and changes no exit code either.
+    fn posted(&self, job: &Job, draft: &Draft) -> Posted {
+        match Client::of_this_job(self.api_budget) {
+            Ok(client) => post(&client, job, draft),
+            Err(why) => Posted::Failed(format!("the comment is not posted: {why:#}")),
+        }
     }
 
     /// A push, a merge group, a schedule: nobody to tell but the summary of the job.
@@ -122,7 +127,7 @@ impl Comment {
             }
             Posted::Skipped(why) => say(&format!("gate: comment skipped: {why}")),
             Posted::Failed(why) => {
-                say(why);
+                say(&format!("gate: {why}"));
                 answer(&step::warning(why))?;
                 step::warn("the summary of the job", step::summary(records));
             }

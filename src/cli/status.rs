@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, anyhow};
 use clap::{Args, ValueEnum};
 
 use super::{answer, parse, records, say};
-use crate::edge::job;
+use crate::edge::{github, job};
 use crate::exit;
 use crate::model::github::{Check, Job, Repository, Request, Status as CommitStatus};
 use crate::model::record::Record;
@@ -87,8 +87,16 @@ impl Status {
         }
     }
 
-    fn set(&self, _job: &Job, _wanted: &Wanted) -> Result<u8> {
-        anyhow::bail!("setting it needs a later version: --dry-run shows what would be set")
+    /// Sets it. Unlike a comment it is what was asked for: that it is not set is an error.
+    fn set(&self, job: &Job, wanted: &Wanted) -> Result<u8> {
+        let client = github::Client::of_this_job(self.api_budget).context("the status is not set")?;
+        let set = match wanted {
+            Wanted::Status(wanted) => github::status(&client, &job.repository, wanted),
+            Wanted::Check(check) => github::check_run(&client, &job.repository, check),
+        };
+        let url = set.map_err(|failure| anyhow!(failure.explain(job, client.token_name())))?;
+        say(&format!("gate: {} {:?} set: {url}", wanted.noun(), self.name));
+        Ok(exit::PASS.code)
     }
 
     fn wanted(&self, records: &[Record], head: &str, job: Option<&Job>) -> Option<Wanted> {
@@ -108,6 +116,13 @@ impl Status {
 }
 
 impl Wanted {
+    const fn noun(&self) -> &'static str {
+        match self {
+            Self::Status(_) => "status",
+            Self::Check(_) => "check run",
+        }
+    }
+
     fn request(&self, repository: &Repository) -> Request {
         match self {
             Self::Status(status) => status.create(repository),

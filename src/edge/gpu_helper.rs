@@ -130,7 +130,11 @@ pub fn ask(question: &Question<'_>, interrupts: Option<&Interrupts>) -> Result<M
         keep_bytes: KEEP_BYTES,
     };
     process::become_subreaper().map_err(|error| Silence::NotStarted(error.to_string()))?;
-    let ended = process::run(&launch, interrupts).map_err(|error: RunError| Silence::NotStarted(error.to_string()))?;
+    let ended = process::run(&launch, interrupts).map_err(|error| match error {
+        // A call that never comes back from the kernel cannot be ended, only told.
+        RunError::Unkillable(_) => Silence::Hung(error.to_string()),
+        _ => Silence::NotStarted(error.to_string()),
+    })?;
     answer(question, &ended)
 }
 

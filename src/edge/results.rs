@@ -11,12 +11,6 @@ use super::files::ENTRIES_MAX;
 
 /// Largest result file that is read.
 pub const RESULT_MAX_BYTES: u64 = 256 << 20;
-/// A file above this size is read line by line where its format has lines.
-const WHOLE_MAX_BYTES: u64 = 4 << 20;
-/// How much of such a file is looked at to tell its format.
-const HEAD_MAX_BYTES: u64 = 256 << 10;
-/// Longest line of such a file.
-const LINE_MAX_BYTES: usize = 4 << 20;
 /// How deep folders are searched.
 const DEPTH_MAX: usize = 16;
 
@@ -53,47 +47,6 @@ pub fn below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The first complete lines of a large file; none of one that is small enough to be read whole.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn head(path: &Path) -> Result<Option<Vec<u8>>> {
-    let failed = || "cannot be read";
-    let file = File::open(path).with_context(failed)?;
-    if file.metadata().with_context(failed)?.len() <= WHOLE_MAX_BYTES {
-        return Ok(None);
-    }
-    let mut head = Vec::new();
-    file.take(HEAD_MAX_BYTES).read_to_end(&mut head).with_context(failed)?;
-    let end = head.iter().rposition(|byte| *byte == b'\n');
-    head.truncate(end.map_or(0, |end| end + 1));
-    Ok(Some(head))
-}
-
-/// Hands on every line of a file without its end, and gives when the file was last written.
-///
-/// # Errors
-/// When it cannot be read, a line is longer than [`LINE_MAX_BYTES`], or `take` refuses one.
-pub fn each_line(path: &Path, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<Timestamp> {
-    let failed = || "cannot be read";
-    let file = File::open(path).with_context(failed)?;
-    let written = file.metadata().and_then(|found| found.modified()).with_context(failed)?;
-    let mut reader = BufReader::with_capacity(1 << 16, file);
-    let mut line = Vec::new();
-    for number in 1_u64.. {
-        line.clear();
-        let limit = LINE_MAX_BYTES as u64 + 1;
-        if reader.by_ref().take(limit).read_until(b'\n', &mut line).with_context(failed)? == 0 {
-            break;
-        }
-        if line.len() > LINE_MAX_BYTES {
-            bail!("line {number} is longer than {LINE_MAX_BYTES} bytes");
-        }
-        take(line.strip_suffix(b"\n").unwrap_or(&line))?;
-    }
-    Ok(Timestamp::try_from(written).unwrap_or(Timestamp::MAX))
-}
-
 /// The bytes of a result file, and when it was last written.
 ///
 /// # Errors
@@ -114,11 +67,50 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, Timestamp)> {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn first_bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
+pub fn head(path: &Path, most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = File::open(path).context("cannot be read")?;
     file.take(most).read_to_end(&mut bytes).context("cannot be read")?;
     Ok(bytes)
+}
+
+/// Hands every line of a file to `take`, one at a time, without its end: the file may be larger than memory.
+///
+/// # Errors
+/// When it cannot be read, a line is longer than `line_max_bytes`, or `take` refuses one, each with the line's number.
+pub fn lines(path: &Path, line_max_bytes: u64, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let file = File::open(path).context("cannot be read")?;
+    let mut reader = BufReader::with_capacity(1 << 18, file);
+    let mut line = Vec::new();
+    for number in 1_u64.. {
+        line.clear();
+        let read = Read::by_ref(&mut reader)
+            .take(line_max_bytes + 1)
+            .read_until(b'\n', &mut line)
+            .with_context(|| format!("line {number} cannot be read"))?;
+        if read == 0 {
+            break;
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        } else if line.len() as u64 > line_max_bytes {
+            bail!("line {number}: over {line_max_bytes} bytes, more are not read");
+        }
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+        take(&line).with_context(|| format!("line {number}"))?;
+    }
+    Ok(())
+}
+
+/// When a file was last written.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn written(path: &Path) -> Result<Timestamp> {
+    let written = fs::metadata(path).and_then(|found| found.modified()).context("cannot be read")?;
+    Ok(Timestamp::try_from(written).unwrap_or(Timestamp::MAX))
 }
 
 /// The regular files beside a file, sorted; links are not followed.

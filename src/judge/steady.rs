@@ -65,7 +65,7 @@ fn of_device(device: &DeviceTrace) -> Result<String, String> {
             .zip(reading.uclk_mhz)
             .is_some_and(|(top, clock)| clock < top - 0.5)
     };
-    if memory && last.iter().any(|reading| low(&reading)) {
+    if memory && last.iter().any(low) {
         return Err("the memory clock is not at its top though the memory is active".to_owned());
     }
     let hot = |readings: &[&Reading]| mean(readings, |reading| reading.hotspot_c);

@@ -166,6 +166,7 @@ pub const COMPARABLE: &[&str] = &[
     "gpu.firmware",
     "gpu.pci",
     "gpu.product",
+    "gpu.rocm",
     "machine.cpu",
     "machine.governor",
     "machine.kernel",

@@ -49,6 +49,11 @@ fn a_healthy_host_is_read_whole() {
     let whole = described(&host);
     assert_eq!(whole.missing, []);
     assert_eq!(whole.fields["gpu.product"], json!(["AMD Instinct MI300X", "AMD Instinct MI300X"]));
+    assert_eq!(
+        whole.fields["rocm_libraries"],
+        json!({"opt/rocm-7.0.1": ["librocblas.so.5.0.70001"]}),
+        "links and other libraries are left out"
+    );
     assert_eq!(whole.fields["selection.HIP_VISIBLE_DEVICES"], json!(null), "unset is recorded too");
 }
 
@@ -85,6 +90,7 @@ fn a_record_names_product_driver_and_firmware() {
         json!({"version": "6.14.9", "srcversion": "AAAABBBBCCCCDDDD0000111"})
     );
     assert_eq!(facts.gpu["firmware"]["smc"], "0x00556900");
+    assert_eq!(facts.gpu["rocm"], json!({"opt/rocm-7.0.1": "7.0.1-38"}));
     assert_eq!(facts.missing, []);
     let in_tree = recorded(&of("in_tree_driver"));
     assert_eq!(in_tree.gpu["driver"]["version"], "in the kernel's tree");
@@ -205,6 +211,24 @@ fn tree(part: &Path, folder: &Path) {
     }
 }
 
+/// Whatever a machine's files lack: identity names this architecture, and preflight answers under every profile.
+fn answers(host: &Path, arch: &str) {
+    let sandbox = Sandbox::new();
+    let path = host.to_str().unwrap();
+    let shown = sandbox.gate(&["identity", "--host", path]).exits(0);
+    assert!(shown.out.starts_with(&format!("machine: {arch}")), "{path}: {}", shown.out);
+    assert!(shown.out.contains("not known:"), "{path}: {}", shown.out);
+    for profile in ["plain", "gfx942", "gfx1151"] {
+        let done = sandbox.gate(&["preflight", "--host", path, "--profile", profile]);
+        assert!(
+            matches!(done.code, Some(0 | 1 | 3)),
+            "{path}, {profile}: {:?} {}",
+            done.code,
+            done.err
+        );
+    }
+}
+
 #[test]
 fn captured_trees_of_other_parts_are_read() {
     let Some(hosts) = shared_hosts() else { return };
@@ -224,8 +248,32 @@ fn captured_trees_of_other_parts_are_read() {
             assert!(card.bdf.is_ok(), "{name}");
             read += 1;
         }
+        answers(folder.path(), arch.unwrap_or("cpu-"));
     }
     assert!(read >= 4, "{read} cards");
+}
+
+#[test]
+fn trees_of_other_parts_are_read() {
+    for (name, arch) in [
+        ("gfx1201", "gfx1201"),
+        ("gfx90a", "gfx90a"),
+        ("gfx1151", "gfx1151"),
+        ("gfx1103", "gfx1103"),
+        ("without_topology", "cpu-"),
+    ] {
+        let name = format!("part_{name}");
+        let host = of(&name);
+        let card = &host.cards[0];
+        assert_eq!(
+            (card.name.as_str(), card.power_w.clone()),
+            ("card1", Ok((12.0, "power1_average"))),
+            "{name}"
+        );
+        assert_eq!(card.temperatures["edge"].now_c, Ok(43.0), "{name}");
+        assert_eq!(card.metrics[0].is_ok(), name != "part_gfx1103", "2.x is known and not read");
+        answers(&snapshot(&name), arch);
+    }
 }
 
 #[test]

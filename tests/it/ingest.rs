@@ -26,7 +26,10 @@ fn evidence_is_shown_and_nothing_is_judged() {
         told["results"][0]["series"][0]["processes"][0]["missing"]["why"],
         "not a finite number"
     );
-    assert!(sandbox.gate(&["ingest", "--list"]).exits(0).out.contains("key-value"));
+    let list = sandbox.gate(&["ingest", "--list"]).exits(0).out;
+    let named: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let all: Vec<&str> = gate::adapter::ALL.iter().map(|adapter| adapter.name).collect();
+    assert_eq!(named, all);
 }
 
 #[test]
@@ -118,4 +121,41 @@ fn evidence_is_written_in_the_formats_that_adapters_write() {
         .gate(&["ingest", "--format", "bmf", &bench, &bench])
         .exits(2)
         .says("give one file");
+}
+
+#[test]
+fn a_format_that_cannot_be_told_is_refused_with_the_candidates() {
+    let sandbox = Sandbox::new();
+    let two_things = data("mindxtrain/scores-beside-results.json");
+    sandbox
+        .gate(&["ingest", &two_things])
+        .exits(2)
+        .says("could be lm-eval or mindxtrain: choose with --adapter");
+    let chosen = sandbox.gate(&["ingest", "--adapter", "mindxtrain", &two_things]).exits(0);
+    assert!(chosen.out.contains("regression_score[task=persona]"), "{}", chosen.out);
+}
+
+#[test]
+fn a_parity_that_was_not_measured_is_no_zero_and_a_zero_is_shown_as_one() {
+    let sandbox = Sandbox::new();
+    let done = sandbox.gate(&["ingest", &data("poros/results.jsonl")]).exits(0);
+    let row = |method: &str| {
+        let label = format!("parity_loss_max_diff[method={method},");
+        done.out
+            .lines()
+            .find(|line| line.contains(&label))
+            .unwrap_or_else(|| panic!("{method}: {}", done.out))
+    };
+    assert!(row("poros").contains("0.00e+00"), "{}", row("poros"));
+    let unmeasured = done
+        .out
+        .lines()
+        .find(|line| line.contains("parity_") && line.contains("not measured"));
+    assert!(unmeasured.is_some_and(|line| line.contains("  --  ")), "{}", twice.out);
+    let memory = done.out.lines().find(|line| line.contains("vram_peak_mb[method=poros,"));
+    assert!(
+        memory.is_some_and(|line| line.contains("controlled by the protocol")),
+        "{}",
+        done.out
+    );
 }

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use gate::judge::steady::{steady, warning};
 use gate::model::evidence::WarmUp;
+use gate::model::host::profile::Profile;
 use gate::model::telemetry::Trace;
 use serde_json::Value;
 
@@ -124,6 +125,13 @@ fn with_a_device_it_works_until_the_clocks_are_steady() {
         table.display()
     ));
     let record = warmed.perf(&["--host", host.to_str().unwrap()]).exits(0).record();
+    let findings = record["host"]["findings"].as_array().unwrap();
+    let checked: Vec<&str> = findings.iter().map(|found| found["check"].as_str().unwrap()).collect();
+    let required = Profile::parse(include_str!("../../profiles/gfx942.toml")).unwrap().required;
+    assert!(
+        required.len() == checked.len() && required.iter().all(|id| checked.contains(&id.as_str())),
+        "by default those of the profile: {checked:?}"
+    );
     let told = &record["evidence"]["warmups"][0];
     assert_eq!(
         (&told["steady"], told["rounds"].as_u64()),

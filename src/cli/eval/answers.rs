@@ -11,6 +11,8 @@ use crate::edge::results;
 use crate::model::eval::{Outcomes, Results};
 use crate::model::text::plain_line;
 
+/// Longest line of a log: an item with its prompt and answers.
+const LINE_MAX_BYTES: u64 = 16 << 20;
 /// What such a file's name begins with.
 const PREFIX: &str = "samples_";
 /// What it ends with.
@@ -115,11 +117,7 @@ fn chosen<'a>(own: &[&'a PathBuf], task: &str, stamp: Option<&str>, named: bool)
 
 fn outcomes(log: &Path, task: &str) -> Result<Vec<Outcomes>> {
     let mut samples = Samples::default();
-    let mut number = 0_u64;
-    results::each_line(log, |line| {
-        number += 1;
-        samples.line(line).map_err(|refused| anyhow!("line {number}: {refused}"))
-    })?;
+    results::lines(log, LINE_MAX_BYTES, |line| samples.line(line).map_err(|refused| anyhow!(refused)))?;
     Ok(samples.outcomes(task)?)
 }
 

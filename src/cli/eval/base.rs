@@ -115,7 +115,7 @@ fn meant(path: &Path, wanted: Option<&ModelName>, rules: &Rules) -> Result<Optio
 }
 
 fn is_baseline(path: &Path) -> bool {
-    results::first_bytes(path, 64).is_ok_and(|head| begins(&head))
+    results::head(path, 64).is_ok_and(|head| begins(&head))
 }
 
 fn begins(bytes: &[u8]) -> bool {

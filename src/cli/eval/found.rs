@@ -83,7 +83,7 @@ pub fn one(path: &Path, choice: &Choice<'_>) -> Result<Read> {
     }
     let (mut found, mut left_out) = (Vec::new(), 0_u64);
     for path in results::below(path)? {
-        if results::first_bytes(&path, HEAD_BYTES).is_ok_and(|head| samples::is_log(&head)) {
+        if results::head(&path, HEAD_BYTES).is_ok_and(|head| samples::is_log(&head)) {
             continue;
         }
         match file_of_folder(&path, choice) {
@@ -117,7 +117,7 @@ fn has_tasks(read: &Read) -> bool {
 }
 
 fn file(path: &Path, choice: &Choice<'_>) -> Result<Read> {
-    if samples::is_log(&results::first_bytes(path, HEAD_BYTES)?) {
+    if samples::is_log(&results::head(path, HEAD_BYTES)?) {
         bail!("a log of single answers holds no scores of tasks: name the results file, or its folder with --samples-a or --samples-b");
     }
     let (bytes, _) = results::read(path)?;

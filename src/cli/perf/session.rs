@@ -294,11 +294,14 @@ impl<'a> Runner<'a> {
     /// The loop of the whole program. Every gap between two processes makes the same calls, and never waits; what decides is asked only
     /// after a block.
     fn measure(&mut self, progress: &mut Progress) -> Result<()> {
-        self.warm_up()?;
+        let mut cold = true;
         loop {
             let Step::Run(slot) = self.steps.next(&case(&self.header, &self.plan, &self.evidence)) else {
                 return Ok(());
             };
+            if std::mem::take(&mut cold) {
+                self.warm_up()?;
+            }
             if !slot.warmup && self.plan.digest.is_empty() && !self.complete()? {
                 return Ok(());
             }
@@ -328,12 +331,9 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Brings the clocks up by the declared helper, where there is anything left to measure.
+    /// Brings the clocks up by the declared helper.
     fn warm_up(&mut self) -> Result<()> {
         let Some(warmup) = self.plan.warmup.clone() else { return Ok(()) };
-        if self.steps.next(&case(&self.header, &self.plan, &self.evidence)) == Step::Stop {
-            return Ok(());
-        }
         say(&format!("{} brings the clocks up, {} s at a time", warmup.helper, warmup.seconds));
         let variables = warmup::variables(&self.bench);
         let done = warmup::run(&warmup, &variables, self.watcher.as_mut(), self.interrupts);

@@ -115,6 +115,15 @@ impl Drop for Client {
 }
 
 impl Client {
+    /// A client with what this job's environment says; nothing is sent yet.
+    ///
+    /// # Errors
+    /// When there is no token, or a variable holds what it cannot mean.
+    pub fn of_this_job(budget: Duration) -> Result<Self> {
+        let settings = Settings::of_this_job(budget)?;
+        Self::new(settings.context("there is no token: hand on `GITHUB_TOKEN: ${{ github.token }}` in the step's env")?)
+    }
+
     /// A client; nothing is sent yet.
     ///
     /// # Errors
@@ -251,7 +260,8 @@ impl Client {
 
     /// A failure in whose words the token is not to be read.
     pub(super) fn failure(&self, doing: &str, reason: Reason, tries: u32, again: Option<Duration>) -> Failure {
-        let hidden = |text: String| self.token.hide(&plain_line(&text, SHOWN_MAX));
+        // Once more afterwards: characters that are not seen may have parted it.
+        let hidden = |text: String| self.token.hide(&plain_line(&self.token.hide(&text), SHOWN_MAX));
         let reason = match reason {
             Reason::Answered(refused) => Reason::Answered(Box::new(refused.map(|text| self.token.hide(&text)))),
             Reason::Unanswered(why) => Reason::Unanswered(hidden(why)),
@@ -303,7 +313,11 @@ impl Client {
             let headers = Headers::read(get);
             let body = Limited::new(response.into_body(), ANSWER_MAX_BYTES).collect().await;
             let body = body.map_err(|error| format!("the answer broke off: {error}"))?.to_bytes().to_vec();
-            Ok(Answer { status, headers, body })
+            Ok(Answer {
+                status,
+                headers,
+                body: self.token.hide_in(body),
+            })
         };
         let ended = runtime.block_on(async { within(limit, exchange).await });
         ended.map_err(|why| self.with_hint(why))

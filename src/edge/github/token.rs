@@ -67,9 +67,16 @@ impl Token {
         self.secret.starts_with(INSTALLATION)
     }
 
-    /// A text in which the token, should it be there, is not to be read.
+    /// A text in which the token, should it be there, is not to be read. It is hidden before a text is cut, lest a part of it stay.
     pub fn hide(&self, text: &str) -> String {
         text.replace(&self.secret, HIDDEN)
+    }
+
+    /// The bytes of an answer in which the token is not to be read.
+    pub(super) fn hide_in(&self, bytes: Vec<u8>) -> Vec<u8> {
+        let text = String::from_utf8_lossy(&bytes);
+        let hidden = text.contains(&self.secret).then(|| self.hide(&text));
+        hidden.map_or(bytes, String::into_bytes)
     }
 }
 

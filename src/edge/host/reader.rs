@@ -23,6 +23,14 @@ const PARAMETERS: [&str; 9] = [
     "sched_policy",
     "vm_fragment_size",
 ];
+/// Libraries of ROCm that a figure may depend on.
+const LIBRARIES: [&str; 5] = [
+    "libMIOpen.so.",
+    "libamdhip64.so.",
+    "libhipblaslt.so.",
+    "librccl.so.",
+    "librocblas.so.",
+];
 /// Most processors that a list of them may name.
 const PROCESSORS_MAX: u32 = 1 << 16;
 
@@ -55,6 +63,7 @@ pub fn without_bystanders(source: &Source) -> Machine {
                 at: "dev/kmsg".to_owned(),
             }),
         },
+        rocm_libraries: rocm_libraries(source),
         rocm: rocm(source),
         processes: topology::processes(source),
         nodes,
@@ -191,6 +200,27 @@ fn rocm(source: &Source) -> BTreeMap<String, String> {
             Some((format!("opt/{name}"), version))
         })
         .collect()
+}
+
+/// Of each library the file with the longest name: the shorter ones are links to it.
+fn rocm_libraries(source: &Source) -> BTreeMap<String, Vec<String>> {
+    let folders = source.list("opt").unwrap_or_default();
+    let installed = folders.into_iter().filter(|name| name.starts_with("rocm"));
+    let of = |folder: String| {
+        let place = format!("opt/{folder}/lib");
+        let files = source.list(&place).unwrap_or_default();
+        let versions = LIBRARIES.iter().filter_map(|library| {
+            let file = files
+                .iter()
+                .filter(|file| file.starts_with(library))
+                .max_by_key(|file| file.len())?;
+            // What is looked at is remembered for a snapshot.
+            (source.is_there(&format!("{place}/{file}")) == Ok(true)).then(|| file.clone())
+        });
+        let versions: Vec<String> = versions.collect();
+        (!versions.is_empty()).then(|| (format!("opt/{folder}"), versions))
+    };
+    installed.filter_map(of).collect()
 }
 
 fn monitors(source: &Source) -> Vec<(u32, String)> {

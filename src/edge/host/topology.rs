@@ -35,29 +35,36 @@ pub fn processes(source: &Source) -> Seen<Vec<Process>> {
         Err(unseen) if unseen.why == Why::Absent && source.list(NODES).is_ok() => Vec::new(),
         other => other?,
     };
-    Ok(pids.into_iter().map(|pid| process(source, pid)).collect())
+    pids.into_iter().map(|pid| process(source, pid)).collect()
 }
 
-fn process(source: &Source, pid: u32) -> Process {
+/// One process. What it holds is known, or the whole list is not: a process that may not be looked into is not one without memory.
+fn process(source: &Source, pid: u32) -> Seen<Process> {
     let folder = format!("{PROCESSES}/{pid}");
     let files = source.list(&folder).unwrap_or_default();
-    let number = |path: String| source.parse(&path, |text| text.parse::<u64>().ok()).ok();
-    let of = |prefix: &'static str| {
-        files
+    let every = |prefix: &'static str, below: &str| -> Seen<BTreeMap<u64, u64>> {
+        let named = files
             .iter()
-            .filter_map(move |file| Some((file, file.strip_prefix(prefix)?.parse::<u64>().ok()?)))
+            .filter_map(|file| Some((file, file.strip_prefix(prefix)?.parse::<u64>().ok()?)));
+        let mut found = BTreeMap::new();
+        for (file, gpu) in named {
+            match source.parse(&format!("{folder}/{file}{below}"), |text| text.parse().ok()) {
+                Ok(value) => {
+                    found.insert(gpu, value);
+                }
+                // It ended meanwhile, or the driver does not count this.
+                Err(unseen) if unseen.why == Why::Absent => {}
+                Err(unseen) => return Err(unseen),
+            }
+        }
+        Ok(found)
     };
-    let every = |prefix: &'static str, below: &str| -> BTreeMap<u64, u64> {
-        of(prefix)
-            .filter_map(|(file, gpu)| Some((gpu, number(format!("{folder}/{file}{below}"))?)))
-            .collect()
-    };
-    Process {
+    Ok(Process {
         pid,
         name: source.text(&format!("proc/{pid}/comm")),
-        vram_bytes: every("vram_", ""),
-        cu_occupancy: every("stats_", "/cu_occupancy"),
-    }
+        vram_bytes: every("vram_", "")?,
+        cu_occupancy: every("stats_", "/cu_occupancy")?,
+    })
 }
 
 /// The entries of a folder that are numbers, by size.

@@ -105,6 +105,10 @@ fn gpu(machine: &Machine, gpus: &[Node], described: &mut Described) {
             described.put("gpu.driver", Ok(json!({ "version": version, "srcversion": srcversion.ok() })));
         }
     }
+    // A program may bring its own: then none is installed here.
+    if !machine.rocm.is_empty() {
+        described.put("gpu.rocm", Ok(json!(machine.rocm)));
+    }
     match firmware(machine, gpus) {
         firmware if firmware.is_empty() => described.lacks("gpu.firmware", "no version of any firmware is readable".to_owned()),
         firmware => described.put("gpu.firmware", Ok(json!(firmware))),
@@ -169,6 +173,9 @@ pub fn described(machine: &Machine) -> Described {
     all.put("kernel.tainted", kernel.tainted.clone());
     all.put("kernel.cmdline", kernel.cmdline.clone().map(|cmdline| told(&cmdline)));
     all.put("rocm", Ok(json!(machine.rocm)));
+    if !machine.rocm_libraries.is_empty() {
+        all.put("rocm_libraries", Ok(json!(machine.rocm_libraries)));
+    }
     all.put("host.cpu", cpu.model.clone());
     all.put("host.threads", cpu.threads.clone());
     all.put("host.sockets", cpu.sockets.clone());

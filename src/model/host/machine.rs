@@ -35,6 +35,8 @@ pub struct Machine {
     pub driver: Driver,
     /// Versions of ROCm by the folder that they are installed in, `opt/rocm-7.0.2`.
     pub rocm: BTreeMap<String, String>,
+    /// The libraries of each that a figure may depend on, by the names of their files, which end in their versions: `librocblas.so.5.0.70002`.
+    pub rocm_libraries: BTreeMap<String, Vec<String>>,
     /// GPUs, or partitions of them, in the compute driver's order.
     pub nodes: Seen<Vec<Node>>,
     /// The compute driver's device file exists.

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use super::reading::mean;
 use super::{DeviceSummary, DeviceTrace, Energy, FOREIGN, Reading, Stretch, Telemetry, Trace};
 use crate::model::gpu_metrics::{ENERGY_STEP_J, Limit};
+use crate::model::text::plain_line;
 
-/// Most messages of the kernel that a record keeps of one window.
-const MESSAGES_MAX: usize = 20;
+/// Most messages of the kernel, and most foreign processes, that a record keeps of one window.
+const NAMED_MAX: usize = 20;
+/// Longest message that is kept, in characters.
+const MESSAGE_MAX: usize = 300;
 /// Where counter and integral differ by more than this, in % of the integral, the counter is not believed.
 const AGREE_PCT: f64 = 10.0;
 /// Looks from which an integral is fine enough to contradict a counter.
@@ -24,13 +27,13 @@ impl From<&Trace> for Telemetry {
         lacks("cpu_wait_pct", trace.cpu_wait_pct.as_ref().err());
         let messages = trace.messages.iter().flatten();
         Self {
-            window_s: trace.window_s,
+            window_s: rounded(trace.window_s),
             every_s: trace.every_s,
             devices: trace.devices.iter().map(DeviceSummary::from).collect(),
-            foreign: trace.foreign.clone().unwrap_or_default(),
-            cpu_wait_pct: trace.cpu_wait_pct.as_ref().ok().copied(),
-            other_load: trace.other_load,
-            messages: messages.take(MESSAGES_MAX).cloned().collect(),
+            foreign: trace.foreign.iter().flatten().take(NAMED_MAX).cloned().collect(),
+            cpu_wait_pct: trace.cpu_wait_pct.as_ref().ok().copied().map(rounded),
+            other_load: trace.other_load.map(rounded),
+            messages: messages.take(NAMED_MAX).map(|message| plain_line(message, MESSAGE_MAX)).collect(),
             flags: Vec::new(),
             missing,
         }
@@ -61,11 +64,11 @@ impl From<&DeviceTrace> for DeviceSummary {
             gfx_activity_pct: of("gfx_activity_pct", |reading| reading.gfx_activity_pct),
             umc_activity_pct: of("umc_activity_pct", |reading| reading.umc_activity_pct),
             vram_used_bytes: of("vram_used_bytes", |reading| reading.vram_used_bytes.map(|bytes| bytes as f64)),
-            busy_gfxclk_mhz: trace.busy_gfxclk_mhz(),
+            busy_gfxclk_mhz: trace.busy_gfxclk_mhz().map(rounded),
             start_hotspot_c: trace.readings.first().and_then(|reading| reading.hotspot_c),
             throttled_pct: Limit::ALL
                 .into_iter()
-                .filter_map(|limit| Some((limit.word().to_owned(), trace.throttled_pct(limit)?)))
+                .filter_map(|limit| Some((limit.word().to_owned(), rounded(trace.throttled_pct(limit)?))))
                 .collect(),
             counters_trusted: trace.counters_trusted,
             links: trace.links.iter().cloned().collect(),
@@ -84,11 +87,16 @@ impl From<&DeviceTrace> for DeviceSummary {
     }
 }
 
+/// To a thousandth: no instrument here shows more, and a record holds many of these.
+fn rounded(value: f64) -> f64 {
+    (1e3 * value).round() / 1e3
+}
+
 fn stretch(values: impl Iterator<Item = f64>) -> Option<Stretch> {
     let values: Vec<f64> = values.collect();
     Some(Stretch {
         min: values.iter().copied().reduce(f64::min)?,
-        mean: mean(values.iter().copied())?,
+        mean: rounded(mean(values.iter().copied())?),
         max: values.iter().copied().reduce(f64::max)?,
     })
 }
@@ -121,8 +129,8 @@ fn energy(trace: &DeviceTrace) -> Result<Energy, String> {
         _ => return Err(format!("{} gives neither a counter that advances nor power", trace.source)),
     };
     Ok(Energy {
-        energy_j,
-        over_s: time(last) - time(first),
+        energy_j: rounded(energy_j),
+        over_s: rounded(time(last) - time(first)),
         method: method.to_owned(),
         scope: "socket".to_owned(),
     })

@@ -91,7 +91,7 @@ impl DeviceTrace {
     pub fn throttled_pct(&self, limit: Limit) -> Option<f64> {
         let counted = |reading: &Reading| Some((reading.ticks?, *reading.residency.get(&limit)?));
         let mut all = self.readings.iter().filter_map(counted);
-        let (first, last) = (all.next()?, all.last()?);
+        let (first, last) = (all.next()?, all.next_back()?);
         // A counter that began anew says nothing of the window.
         let (ticks, held) = (last.0.checked_sub(first.0)?, last.1.checked_sub(first.1)?);
         (ticks > 0).then(|| 100.0 * f64::from(held) / f64::from(ticks))

@@ -75,6 +75,7 @@ def healthy():
         "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "performance", "sys/devices/system/cpu/cpu0/cpuidle/state2/disable": "1",
         "sys/devices/system/node/has_cpu": "0", "sys/devices/system/node/node0/cpulist": "0-127",
         "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never", "opt/rocm-7.0.1/.info/version": "7.0.1-38",
+        "opt/rocm-7.0.1/lib/librocblas.so.5": "", "opt/rocm-7.0.1/lib/librocblas.so.5.0.70001": "", "opt/rocm-7.0.1/lib/libother.so.1": "",
         "sys/module/amdgpu/initstate": "live", "sys/module/amdgpu/version": "6.14.9", "sys/module/amdgpu/srcversion": "AAAABBBBCCCCDDDD0000111",
         "sys/module/amdgpu/taint": "OE", "sys/module/amdgpu/parameters/cwsr_enable": "1", "sys/module/amdgpu/parameters/runpm": "-1",
         f"lib/modules/{RELEASE}/updates/dkms/amdgpu.ko.zst": "",
@@ -144,6 +145,23 @@ HOSTS = {
 }
 
 
+# Other parts, of which little more than a card and a node was captured: the node's version (none: no topology) and the telemetry table.
+PARTS = {"gfx1201": (120001, "v1_3"), "gfx90a": (90010, "v1_3_page"), "gfx1151": (110501, "v3_0"), "gfx1103": (110003, "v2_1"),
+         "without_topology": (None, "v1_3")}
+
+
+def part(version, table):
+    place = "sys/class/drm/card1/device"
+    files = {f"{place}/uevent": "DRIVER=amdgpu\nPCI_ID=1002:7000\nPCI_SLOT_NAME=0000:c4:00.0", f"{place}/gpu_metrics": blob(table),
+             f"{place}/pp_dpm_sclk": "0: 600Mhz *\n1: 2900Mhz", f"{place}/hwmon/hwmon5/name": "amdgpu",
+             f"{place}/hwmon/hwmon5/temp1_label": "edge", f"{place}/hwmon/hwmon5/temp1_input": "43000",
+             f"{place}/hwmon/hwmon5/power1_average": "12000000"}
+    if version:
+        node = "sys/class/kfd/kfd/topology/nodes/1"
+        files |= {f"{node}/gpu_id": "5000", f"{node}/properties": f"simd_count 80\ngfx_target_version {version}\nlocation_id 50176\ndomain 0\n"}
+    return files
+
+
 def entry(value):
     return value if isinstance(value, dict) else {"t": value}
 
@@ -166,6 +184,8 @@ def main():
     refused = [("gpu_busy_percent", "EPERM"), ("current_compute_partition", "EPERM"), ("pp_dpm_sclk", "EBUSY"), ("unique_id", "EACCES"),
                ("vbios_version", "ENOENT"), ("gpu_metrics", "EIO")]
     write("refusing", "healthy", {device(3, file): {"errno": errno} for file, errno in refused}, [])
+    for name, (version, table) in PARTS.items():
+        write(f"part_{name}", None, part(version, table), [])
     (HERE / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
 
 

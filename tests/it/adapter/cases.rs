@@ -122,6 +122,18 @@ fn what_stands_beside_a_metric_is_none_and_every_filter_is_its_own_series() {
     assert_eq!(of(&report, "err[filter=none,task=judge]").better, Some(Better::Lower));
 }
 
+/// Until Go's own output is read: what tells two benchmarks of one name apart is a part of the series' label, whoever comes first or later.
+#[test]
+fn case_o_09_one_name_in_two_packages_is_two_series_in_any_order() {
+    let label = |package: &str| format!("ns[benchmark=A-4,pkg={package}]");
+    let flags = [("cache:lower:ns", &*label("x/cache")), ("csrf:lower:ns", &label("x/csrf"))];
+    let values = |case: &str| figures(case, &flags).values;
+    let both = values("csv/two-packages.csv");
+    assert_eq!((both["cache"], both["csrf"]), (55.0, 0.37));
+    assert_eq!(values("csv/two-packages-other-order.csv"), both);
+    assert_eq!(values("csv/one-package.csv")["cache"], 55.0, "the second package renames nothing");
+}
+
 #[test]
 fn case_o_10_units_convert_or_are_refused() {
     let reading = figures(
@@ -333,4 +345,45 @@ fn a_cell_that_ran_out_of_memory_has_no_number() {
         (parity.processes, parity.notes),
         (vec![Process::of(vec![0.0])], vec!["0.00e+00".to_owned()])
     );
+}
+
+/// What `scripts/refresh-inputs` let the tools write, by the end of its name: the version is in the middle.
+fn fresh(adapter: &str, end: &str) -> String {
+    let is_it = |name: &String| name.starts_with("fresh-") && name.ends_with(end);
+    let names = fs::read_dir(root().join("tests/data/adapter").join(adapter)).unwrap();
+    let mut found = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).filter(is_it);
+    format!("{adapter}/{}", found.next().unwrap_or_else(|| panic!("no fresh output {end}")))
+}
+
+#[test]
+fn fresh_output_of_the_tools_themselves_reads_as_it_should() {
+    let failed = |case: &str| {
+        let report = report(case);
+        let missing = |series: &&Reported| matches!(series.processes.as_slice(), [Process::Missing(_), ..]);
+        report.series.iter().filter(missing).map(Reported::label).collect::<Vec<String>>()
+    };
+    assert_eq!(failed(&fresh("hyperfine", "two-commands.json")), [""; 0]);
+    let of_exit = |name: &str| format!("{name}[command=sh -c 'exit 3']");
+    assert_eq!(
+        failed(&fresh("hyperfine", "ignored-failure.json")),
+        ["time", "user", "system"].map(of_exit)
+    );
+    for end in ["repetitions.json", "aggregates.json"] {
+        let case = fresh("google-benchmark", end);
+        let told = failed(&case);
+        assert!(
+            told.iter().all(|label| label.contains("benchmark=failing")) && !told.is_empty(),
+            "{case}: {told:?}"
+        );
+        assert!(report(&case).series.len() > told.len());
+    }
+    let groups = report(&fresh("lm-eval", "groups.json"));
+    let filters = groups.series.iter().filter(|series| series.of["task"] == "words");
+    assert_eq!(filters.count(), 2, "a series a filter");
+    assert_eq!(of(&groups, "acc[filter=none,task=everything]").detail["group_of"], "sums");
+    assert_eq!(of(&groups, "acc[filter=none,task=sums]").n, Some(8));
+    let limit = report(&fresh("lm-eval", "limit.json"));
+    assert_eq!(of(&limit, "acc[filter=none,task=sums]").n, Some(1));
+    assert_eq!(of(&limit, "acc[filter=none,task=sums]").stderr, None);
+    assert!(refusal(&fresh("lm-eval", "samples.jsonl")).contains("per-sample log"));
 }

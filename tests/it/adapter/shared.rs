@@ -1,4 +1,5 @@
-//! The collected outputs of real tools: each is read, or refused with words of its own. They lie beside the repository and may be absent.
+//! The collected outputs of real tools: each is read, or refused with words of its own. They lie beside the repository and may be absent. Of the
+//! kinds that no adapter reads, equivalents are in `tests/data/foreign`.
 
 use std::env;
 use std::fs;
@@ -66,9 +67,27 @@ fn every_collected_output_is_read_or_refused_with_words() {
             lines.push(format!("{name}: {}", outcome(file)));
         }
     }
+    snapshot("tests/data/adapter", "collected", &lines);
+}
+
+fn snapshot(folder: &str, name: &str, lines: &[String]) {
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(root().join("tests/data/adapter"));
+    settings.set_snapshot_path(root().join(folder));
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!("collected", lines.join("\n")));
+    settings.bind(|| insta::assert_snapshot!(name, lines.join("\n")));
+}
+
+#[test]
+fn every_other_format_is_refused_with_words_that_tell_it() {
+    let mut files: Vec<PathBuf> = fs::read_dir(root().join("tests/data/foreign"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.retain(|file| file.extension() != Some("snap".as_ref()));
+    files.sort();
+    let name = |file: &Path| file.file_name().unwrap().to_str().unwrap().to_owned();
+    let lines: Vec<String> = files.iter().map(|file| format!("{}: {}", name(file), outcome(file))).collect();
+    assert!(lines.iter().all(|line| line.contains(": refused: ")), "{lines:#?}");
+    snapshot("tests/data/foreign", "refused", &lines);
 }

@@ -44,8 +44,16 @@ fn llama_bench_of_two_builds() {
         "[ \"$1\" = --version ] && exit\nmkdir -p build/bin\n[ \"$1\" = --build ] || exit 0\ncp llama-bench libggml.so build/bin/",
     );
     project.write("../tmp/models/7b.Q4_K_M.gguf", "a model");
-    project.script("llama-bench", "[ \"$LD_LIBRARY_PATH\" = \"$(pwd)/build/bin\" ] && [ \"$HIP_VISIBLE_DEVICES\" = 0 ] || exit 5\n. ./build/bin/libggml.so\necho \"$*\" | grep -q '7b.Q4_K_M.gguf -r 3 -p 512 -n 128' && echo pp512=812.4 tok/s tg128=$rate tok/s");
-    project.script("bench/llama-series", "exec \"$@\"");
+    let row = |prompt: u32, generated: u32, rate: &str| {
+        format!(
+            r#"{{"build_commit": "0a1b2c3d", "model_filename": "7b.Q4_K_M.gguf", "n_prompt": {prompt}, "n_gen": {generated}, "n_depth": 0, "avg_ts": {rate}, "samples_ts": [{rate}]}}"#
+        )
+    };
+    let rows = format!("[{},\n{}]", row(512, 0, "812.4"), row(0, 128, "$rate"));
+    let script = format!(
+        "[ \"$LD_LIBRARY_PATH\" = \"$(pwd)/build/bin\" ] && [ \"$HIP_VISIBLE_DEVICES\" = 0 ] || exit 5\n. ./build/bin/libggml.so\necho \"$*\" | grep -q '7b.Q4_K_M.gguf -r 3 -o json -p 512 -n 128' || exit 6\necho init: one device >&2\ncat <<END\n{rows}\nEND"
+    );
+    project.script("llama-bench", &script);
     project.write("libggml.so", "rate=152.1\n");
     project.commit("llama");
     project.write("libggml.so", "rate=140.2\n");
@@ -82,12 +90,12 @@ fn vllm_serve() {
     project.write("../tmp/models/served-8b", "a model");
     project.write(
         "result.json",
-        r#"{"output_throughput": 1000.0, "p99_ttft_ms": 80.0, "median_itl_ms": 9.0, "completed": 200}"#,
+        r#"{"model_id": "under-test", "num_prompts": 200, "completed": 200, "failed": 0, "output_throughput": 1000.0, "p99_ttft_ms": 80.0, "median_itl_ms": 9.0}"#,
     );
     project.commit("vllm");
     project.write(
         "result.json",
-        r#"{"output_throughput": 1000.0, "p99_ttft_ms": 80.0, "median_itl_ms": 10.5, "completed": 200}"#,
+        r#"{"model_id": "under-test", "num_prompts": 200, "completed": 200, "failed": 0, "output_throughput": 1000.0, "p99_ttft_ms": 80.0, "median_itl_ms": 10.5}"#,
     );
     project.write("vllm/changed.py", "# so that the gate is concerned\n");
     let record = project.perf(&[]).exits(1).record();
@@ -107,8 +115,9 @@ fn hipfire() {
     }
     project.script(
         "bench",
-        "[ -n \"$HIPFIRE_GRAPH\" ] || exit 5\necho warming up\necho \"SUMMARY gen_tok_s=164.0 prefill_tok_s=351.4 avg_ms=6.1\"",
+        "[ -n \"$HIPFIRE_GRAPH\" ] || exit 5\necho warming up\necho \"SUMMARY  gen_tok_s=164.0  prefill_tok_s=351.4  avg_ms=6.1\" >&2",
     );
+    project.script("scripts/both-streams", "exec \"$@\" 2>&1");
     let arch = format!("cpu-{}", std::env::consts::ARCH);
     let lines = [
         "0.8b_mq4 gen_tok_s 164.0",

@@ -6,6 +6,7 @@ use gate::model::judgement::{Outcome, Verdict};
 
 use super::{of, one_point, over, points, results, score};
 
+/// O-29: nothing is rounded before it is compared.
 #[test]
 fn exactly_the_tolerance_passes_and_a_little_more_fails() {
     for (items, base, candidate, tolerance, fails) in [

@@ -1,6 +1,7 @@
 //! Comments, statuses and check runs, against a GitHub on the loopback address. A test is named by the row of failures that it shows.
 
 mod checks;
+mod command;
 mod comments;
 mod contract;
 mod events;

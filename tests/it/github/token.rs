@@ -25,8 +25,18 @@ fn echoes() -> Vec<Fault> {
         Response::html(500, TOKEN),
         Response::json(200, json!({"state": TOKEN, "head": TOKEN})),
     ];
+    // Where a text is cut, and in characters that are not seen.
+    let cut = (275..300).step_by(8).map(|length| json!({"message": "x".repeat(length) + TOKEN}));
+    let parted = TOKEN.chars().map(|c| format!("{c}\u{200b}")).collect::<String>();
+    let words = cut
+        .chain([json!({"message": parted})])
+        .map(|words| Fault::Answer(Response::json(400, words)));
     let broken = [Fault::Hangup, Fault::Silence(Duration::from_secs(5))];
-    refused.chain(pages.into_iter().map(Fault::Answer)).chain(broken).collect()
+    refused
+        .chain(pages.into_iter().map(Fault::Answer))
+        .chain(words)
+        .chain(broken)
+        .collect()
 }
 
 #[test]
@@ -58,7 +68,7 @@ fn row_44_no_answer_makes_us_show_the_token() {
         let explained = failure.as_ref().err().map(|failure| failure.explain(&job(), client.token_name()));
         assert!(matches!(posted, Posted::Failed(_)), "{posted:?}");
         let shown = format!("{shown_settings} {client:?} {posted:?} {failure:?} {explained:?} {token:?}");
-        assert!(!shown.contains(TOKEN), "{shown}");
+        assert!(!shown.contains(&TOKEN[..12]), "{shown}");
         hub.world().forgive();
     }
 }

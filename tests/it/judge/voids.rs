@@ -138,3 +138,27 @@ fn three_more_voids_on_the_candidate_are_the_limit() {
         assert!(ruling.because.contains(says), "{tries:?}: {}", ruling.because);
     }
 }
+
+#[test]
+fn without_a_base_arm_nothing_is_the_candidates_fault() {
+    let mut steady = noisy(0.0, 0.3, 3);
+    let floor = gate::model::gate::Rule {
+        at_most: Some(gate::model::gate::Bound::Value { value: 1e9 }),
+        ..crate::synthetic::rule("floor")
+    };
+    let session = Session::of(vec![crate::synthetic::metric("t:lower:ms", "2%")], vec![floor])
+        .cap(8)
+        .planned(|plan| {
+            plan.blocks = vec![gate::model::plan::Orientation::B; 8];
+            plan.looks.clear();
+        })
+        .whole(|slot, sample| {
+            steady(slot, sample);
+            if !slot.warmup {
+                sample.voided(true);
+            }
+        });
+    let ruling = session.ruling();
+    assert_eq!(ruling.verdict, Verdict::Inconclusive, "{}", ruling.because);
+    assert!(ruling.because.starts_with("3 blocks were void"), "{}", ruling.because);
+}
