@@ -147,7 +147,8 @@ fn a_parity_that_was_not_measured_is_no_zero_and_a_zero_is_shown_as_one() {
             .unwrap_or_else(|| panic!("{method}: {}", done.out))
     };
     assert!(row("poros").contains("0.00e+00"), "{}", row("poros"));
-    let unmeasured = done
+    let twice = sandbox.gate(&["ingest", &data("poros/same-cell-twice.jsonl")]).exits(0);
+    let unmeasured = twice
         .out
         .lines()
         .find(|line| line.contains("parity_") && line.contains("not measured"));
