@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 
-use super::{answer, parse, records, say, step};
+use super::{answer, parse, records, say, step, untrusted};
 use crate::edge::github::{Client, post};
 use crate::edge::job;
 use crate::exit;
@@ -29,6 +29,9 @@ pub struct Comment {
     /// When a comment is made: always, or where there is something to look at; one that stands is updated either way. Never sends nothing
     #[arg(long, value_enum, default_value_t = On::Always)]
     on: On,
+    /// The records come from code that is not trusted, of the run that triggered this job: they are judged again by the base branch's rules
+    #[arg(long)]
+    untrusted: bool,
     /// Send nothing; print method, path and body of the comment that would be made
     #[arg(long)]
     dry_run: bool,
@@ -50,6 +53,9 @@ impl Comment {
     /// # Errors
     /// When a record or the event cannot be read, or the records are not of this run.
     pub fn run(&self) -> Result<u8> {
+        if self.untrusted {
+            return self.of_a_run();
+        }
         let records = records::read(&self.records)?;
         let Some(job) = job::of_this_process()? else {
             let head = records::head(&records)?;
@@ -57,6 +63,7 @@ impl Comment {
             answer(&page(&records, &self.about(head, None)))?;
             return Ok(exit::PASS.code);
         };
+        untrusted::refuse_without(&job)?;
         let head = records::head_in_job(&records, &job.head)?;
         let body = page(&records, &self.about(Some(head), Some(&job)));
         let draft = self.draft(&job, head, body, &records);
@@ -68,12 +75,35 @@ impl Comment {
         }
     }
 
+    /// Posts what a run measured that nobody trusts.
+    fn of_a_run(&self) -> Result<u8> {
+        let client = Client::of_this_job(self.api_budget).context("--untrusted asks GitHub which pull request was measured")?;
+        let told = match untrusted::read(&self.records, &client)? {
+            Ok(told) => told,
+            Err(why) => return self.tell(&Posted::Skipped(why), &[]),
+        };
+        let about = About {
+            refused: told.refused.as_deref(),
+            ..self.about(Some(&told.job.head), Some(&told.job))
+        };
+        let mut draft = self.draft(&told.job, &told.job.head, page(&told.records, &about), &told.records);
+        draft.may_create |= told.refused.is_some() && self.on != On::Never;
+        let done = match &told.job.pull {
+            None => self.without_pull(&told.job, &draft, &told.records),
+            Some(pull) if self.dry_run => show(&told.job, pull, &draft),
+            Some(_) if self.on == On::Never => self.tell(&Posted::Skipped("--on never".to_owned()), &told.records),
+            Some(_) => self.tell(&post(&client, &told.job, &draft), &told.records),
+        };
+        done.map(|code| if told.is_bad_input { exit::ERROR.code } else { code })
+    }
+
     fn about<'a>(&'a self, head: Option<&'a str>, job: Option<&Job>) -> About<'a> {
         About {
             key: (self.key.as_str() != "default").then_some(&self.key),
             head,
             run_url: job.map(Job::run_url),
             limit_bytes: BODY_MAX_BYTES,
+            refused: None,
         }
     }
 

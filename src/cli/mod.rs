@@ -27,6 +27,7 @@ mod schema;
 mod selftest;
 mod status;
 mod step;
+mod untrusted;
 mod waive;
 mod workload;
 

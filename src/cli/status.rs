@@ -6,13 +6,13 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, anyhow};
 use clap::{Args, ValueEnum};
 
-use super::{answer, parse, records, say};
+use super::{answer, parse, records, say, untrusted};
 use crate::edge::{github, job};
 use crate::exit;
 use crate::model::github::{Check, Job, Repository, Request, Status as CommitStatus};
 use crate::model::record::Record;
 use crate::render::comment::About;
-use crate::render::status::{check, status};
+use crate::render::status::{check, refused, status};
 
 /// Longest name of a status.
 const NAME_MAX: usize = 100;
@@ -32,6 +32,9 @@ pub struct Status {
     /// The name that a branch rule requires
     #[arg(long, value_name = "NAME", default_value = "gate", value_parser = name)]
     name: String,
+    /// The records come from code that is not trusted, of the run that triggered this job: they are judged again by the base branch's rules
+    #[arg(long)]
+    untrusted: bool,
     /// Send nothing; print method, path and body
     #[arg(long)]
     dry_run: bool,
@@ -66,10 +69,16 @@ impl Status {
     /// # Errors
     /// When a record or the event cannot be read, the records are not of this run, or the status cannot be set.
     pub fn run(&self) -> Result<u8> {
+        if self.untrusted {
+            return self.of_a_run();
+        }
         let records = records::read(&self.records)?;
         let job = job::of_this_process()?;
         let head = match &job {
-            Some(job) => records::head_in_job(&records, &job.head)?,
+            Some(job) => {
+                untrusted::refuse_without(job)?;
+                records::head_in_job(&records, &job.head)?
+            }
             None => records::head(&records)?.unwrap_or_default(),
         };
         let Some(wanted) = self.wanted(&records, head, job.as_ref()) else {
@@ -88,11 +97,58 @@ impl Status {
     }
 
     /// Sets it. Unlike a comment it is what was asked for: that it is not set is an error.
+    /// Sets what a run came to that nobody trusts.
+    fn of_a_run(&self) -> Result<u8> {
+        let client = github::Client::of_this_job(self.api_budget).context("--untrusted asks GitHub which pull request was measured")?;
+        let told = match untrusted::read(&self.records, &client)? {
+            Ok(told) => told,
+            Err(why) => {
+                say(&format!("gate: no status is set: {why}"));
+                return Ok(exit::PASS.code);
+            }
+        };
+        let wanted = match &told.refused {
+            Some(why) => Some(self.refusal(why, &told.job)),
+            None => self.wanted(&told.records, &told.job.head, Some(&told.job)),
+        };
+        let Some(wanted) = wanted else {
+            say("gate: no status is set: the records are historical and say nothing of this commit");
+            return Ok(exit::PASS.code);
+        };
+        let done = if self.dry_run {
+            show(&wanted, &told.job.repository)
+        } else {
+            self.send(&client, &told.job, &wanted)
+        };
+        done.map(|code| if told.is_bad_input { exit::ERROR.code } else { code })
+    }
+
+    /// What is set where there is no verdict, whatever the records say.
+    fn refusal(&self, why: &str, job: &Job) -> Wanted {
+        let run_url = Some(job.run_url());
+        match self.kind {
+            Kind::Status => Wanted::Status(refused(why, &self.name, &job.head, run_url)),
+            Kind::CheckRun => {
+                let about = About {
+                    head: Some(&job.head),
+                    run_url,
+                    refused: Some(why),
+                    ..About::default()
+                };
+                Wanted::Check(check(&[], &self.name, &about))
+            }
+        }
+    }
+
     fn set(&self, job: &Job, wanted: &Wanted) -> Result<u8> {
         let client = github::Client::of_this_job(self.api_budget).context("the status is not set")?;
+        self.send(&client, job, wanted)
+    }
+
+    fn send(&self, client: &github::Client, job: &Job, wanted: &Wanted) -> Result<u8> {
         let set = match wanted {
-            Wanted::Status(wanted) => github::status(&client, &job.repository, wanted),
-            Wanted::Check(check) => github::check_run(&client, &job.repository, check),
+            Wanted::Status(wanted) => github::status(client, &job.repository, wanted),
+            Wanted::Check(check) => github::check_run(client, &job.repository, check),
         };
         let url = set.map_err(|failure| anyhow!(failure.explain(job, client.token_name())))?;
         say(&format!("gate: {} {:?} set: {url}", wanted.noun(), self.name));

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::{environment, files};
-use crate::model::github::{Job, Origin, Pull, Repository, Run, is_commit};
+use crate::model::github::{Job, MeasuredRun, Origin, Pull, Repository, Run, is_commit};
 use crate::model::text::plain_line;
 
 /// Largest event file that is read, in bytes; GitHub's own limit for payloads is 25 MB.
@@ -60,6 +60,25 @@ struct MergeGroup {
 }
 
 #[derive(Deserialize)]
+struct WorkflowRunFile {
+    workflow_run: WorkflowRun,
+    repository: Id,
+}
+
+#[derive(Deserialize)]
+struct WorkflowRun {
+    id: u64,
+    run_number: u64,
+    run_attempt: u32,
+    event: String,
+    path: Option<String>,
+    conclusion: Option<String>,
+    head_sha: String,
+    head_branch: Option<String>,
+    head_repository: Option<Fork>,
+}
+
+#[derive(Deserialize)]
 struct PushFile {
     after: String,
 }
@@ -73,13 +92,70 @@ pub fn of_this_process() -> Result<Option<Job>> {
         return Ok(None);
     }
     let path = variable(&environment::value, "GITHUB_EVENT_PATH")?;
-    let text = files::read_input(path.as_ref(), EVENT_MAX_BYTES)
-        .and_then(|bytes| bytes.ok_or_else(|| anyhow!("there is no such file")))
-        .and_then(|bytes| String::from_utf8(bytes).context("it is not UTF-8 text"))
-        .with_context(|| format!("GITHUB_EVENT_PATH: {path}: in a container the file must be mounted too"))?;
+    let text = event_text(&path)?;
     of(&environment::value, &text)
         .with_context(|| format!("GITHUB_EVENT_PATH: {path}"))
         .map(Some)
+}
+
+fn event_text(path: &str) -> Result<String> {
+    files::read_input(path.as_ref(), EVENT_MAX_BYTES)
+        .and_then(|bytes| bytes.ok_or_else(|| anyhow!("there is no such file")))
+        .and_then(|bytes| String::from_utf8(bytes).context("it is not UTF-8 text"))
+        .with_context(|| format!("GITHUB_EVENT_PATH: {path}: in a container the file must be mounted too"))
+}
+
+/// The run that this process's job reports on.
+///
+/// # Errors
+/// When the job was not triggered by the end of another run, or its event cannot be used.
+pub fn measured_run() -> Result<MeasuredRun> {
+    let event = variable(&environment::value, "GITHUB_EVENT_NAME")?;
+    if event != "workflow_run" {
+        bail!(
+            "--untrusted reports on a finished run: start it in a workflow `on: workflow_run`, not on {}",
+            plain_line(&event, 60)
+        );
+    }
+    let path = variable(&environment::value, "GITHUB_EVENT_PATH")?;
+    measured_run_of(&event_text(&path)?).with_context(|| format!("GITHUB_EVENT_PATH: {path}"))
+}
+
+/// The run that the text of an event tells of.
+///
+/// # Errors
+/// When it is no such text.
+pub fn measured_run_of(event_text: &str) -> Result<MeasuredRun> {
+    let WorkflowRunFile { workflow_run, repository } = read("workflow_run", event_text)?;
+    let WorkflowRun {
+        id,
+        run_number,
+        run_attempt,
+        event,
+        path,
+        conclusion,
+        head_sha,
+        head_branch,
+        head_repository,
+    } = workflow_run;
+    if !is_commit(&head_sha) {
+        bail!("{:?} is no commit id", plain_line(&head_sha, 100));
+    }
+    let fork = head_repository.and_then(|fork| Some((fork.id, Repository::parse(&fork.full_name).ok()?)));
+    Ok(MeasuredRun {
+        event,
+        path: path.unwrap_or_default(),
+        conclusion: conclusion.unwrap_or_default(),
+        head: head_sha,
+        branch: head_branch.unwrap_or_default(),
+        repository: fork,
+        own_id: repository.id,
+        run: Run {
+            number: run_number,
+            attempt: run_attempt,
+            id,
+        },
+    })
 }
 
 /// The job that an environment and the text of an event describe.

@@ -1,6 +1,7 @@
 //! Everything that touches the world: processes, files, locks, version control, the environment and the clock.
 
 pub mod arms;
+pub mod artifact;
 pub mod baselines;
 pub mod clock;
 pub mod device;

@@ -24,6 +24,7 @@ pub mod record;
 pub mod relabel;
 pub mod report;
 pub mod sample;
+pub mod strict;
 pub mod summary;
 pub mod telemetry;
 pub mod text;

@@ -2,7 +2,7 @@
 
 use super::comment::{About, headline, page, rule_of};
 use super::policy::Policy;
-use crate::model::github::{Annotation, Check, DESCRIPTION_MAX_BYTES, Level, SUMMARY_MAX_BYTES, Status};
+use crate::model::github::{Annotation, Check, DESCRIPTION_MAX_BYTES, Level, SUMMARY_MAX_BYTES, State, Status};
 use crate::model::judgement::{Outcome, Ruling, Verdict};
 use crate::model::record::Record;
 use crate::model::text::plain_line;
@@ -24,6 +24,17 @@ pub fn status(records: &[Record], name: &str, head: &str, target_url: Option<Str
         description: cut(&title(records, policy), DESCRIPTION_MAX_BYTES),
         target_url,
     })
+}
+
+/// The commit status where there is no verdict, whatever the records say.
+pub fn refused(why: &str, name: &str, head: &str, target_url: Option<String>) -> Status {
+    Status {
+        head: head.to_owned(),
+        context: name.to_owned(),
+        state: State::Error,
+        description: cut(&plain_line(why, DESCRIPTION_MAX_BYTES), DESCRIPTION_MAX_BYTES),
+        target_url,
+    }
 }
 
 /// The check run of these records, with a remark on every rule that needs eyes.

@@ -152,7 +152,7 @@ fn a_parity_that_was_not_measured_is_no_zero_and_a_zero_is_shown_as_one() {
         .out
         .lines()
         .find(|line| line.contains("parity_") && line.contains("not measured"));
-    assert!(unmeasured.is_some_and(|line| line.contains("  --  ")), "{}", twice.out);
+    assert!(unmeasured.is_some_and(|line| line.contains("  --  ")), "{}", done.out);
     let memory = done.out.lines().find(|line| line.contains("vram_peak_mb[method=poros,"));
     assert!(
         memory.is_some_and(|line| line.contains("controlled by the protocol")),

@@ -24,35 +24,51 @@ use crate::model::sample::{Cell, PerArm};
 /// Most changed paths that a banner names.
 const NAMED_MAX: usize = 5;
 
+/// The gate as a record has it, measured on a machine of this architecture.
+pub fn record_gate(declared: &Declared, single: bool, arch: &str) -> Gate {
+    let declaration = &declared.declaration;
+    let mut rules = declaration.rules_for(!single);
+    if declared.is_new {
+        rules.iter_mut().for_each(|rule| rule.required = false);
+    }
+    let measured = declaration.fixtures.iter().filter(|fixture| !fixture.metrics.is_empty());
+    Gate {
+        name: declared.name.clone(),
+        from: declared.from.clone(),
+        digest: digest(declared.text.as_bytes()),
+        text: declared.text.clone(),
+        metrics: declaration.metrics.iter().map(|series| series.metric.clone()).collect(),
+        rules,
+        complete: declaration.require.complete.clone(),
+        equal: match declaration.require.equal.as_slice() {
+            [] => equal_by_default(arch),
+            declared => declared.to_vec(),
+        },
+        measured: measured
+            .map(|fixture| (fixture.name.clone(), fixture.metrics.clone()))
+            .collect::<BTreeMap<_, _>>(),
+        scores: None,
+    }
+}
+
+/// Whether a gate needs a baseline for its answer.
+pub fn asks_baseline(gate: &Gate) -> bool {
+    let asks = |rule: &Rule| rule.against == Against::Baseline || rule.at_least.is_some() || rule.at_most.is_some();
+    gate.rules.iter().any(asks)
+}
+
 impl Runner<'_> {
     /// The gate as the record has it.
     pub fn record_gate(&self, declared: &Declared, single: bool) -> Gate {
-        let declaration = &declared.declaration;
-        let mut rules = declaration.rules_for(!single);
-        if self.options.baseline.is_some() && rules.iter().all(|rule| rule.against != Against::Baseline) {
-            rules.push(asked_for_by_option());
+        let mut gate = record_gate(declared, single, &self.arch());
+        if self.options.baseline.is_some() && gate.rules.iter().all(|rule| rule.against != Against::Baseline) {
+            let required = !declared.is_new;
+            gate.rules.push(Rule {
+                required,
+                ..asked_for_by_option()
+            });
         }
-        if declared.is_new {
-            rules.iter_mut().for_each(|rule| rule.required = false);
-        }
-        let measured = declaration.fixtures.iter().filter(|fixture| !fixture.metrics.is_empty());
-        Gate {
-            name: declared.name.clone(),
-            from: declared.from.clone(),
-            digest: digest(declared.text.as_bytes()),
-            text: declared.text.clone(),
-            metrics: declaration.metrics.iter().map(|series| series.metric.clone()).collect(),
-            rules,
-            complete: declaration.require.complete.clone(),
-            equal: match declaration.require.equal.as_slice() {
-                [] => equal_by_default(&self.arch()),
-                declared => declared.to_vec(),
-            },
-            measured: measured
-                .map(|fixture| (fixture.name.clone(), fixture.metrics.clone()))
-                .collect::<BTreeMap<_, _>>(),
-            scores: None,
-        }
+        gate
     }
 
     /// What surrounds the comparison.
@@ -138,8 +154,7 @@ impl Runner<'_> {
 
     /// What the gate needs of the baseline (none where no rule speaks of one and none was named), and the accepted noise of what it measures.
     fn baseline(&self, gate: &Gate, plan: &Plan) -> Result<(Option<BaselineUse>, Vec<BandLine>)> {
-        let asks = |rule: &Rule| rule.against == Against::Baseline || rule.at_least.is_some() || rule.at_most.is_some();
-        let asked = self.options.baseline.is_some() || gate.rules.iter().any(asks);
+        let asked = self.options.baseline.is_some() || asks_baseline(gate);
         let file = match &self.options.baseline {
             Some(path) => path.to_string_lossy().into_owned(),
             None => format!("baselines/{}.txt", self.arch()),

@@ -2,7 +2,7 @@ mod announce;
 mod arms;
 pub mod calibration;
 mod commands;
-mod context;
+pub mod context;
 mod declare;
 mod gates;
 mod identity;
@@ -13,7 +13,7 @@ mod session;
 pub mod waivers;
 mod warmup;
 mod watching;
-mod workspace;
+pub mod workspace;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

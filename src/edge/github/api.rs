@@ -181,7 +181,7 @@ pub(super) const fn ask<'a>(request: &'a Request, doing: &'a str) -> Ask<'a> {
 }
 
 /// A text as a value in a query.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let byte = |byte: u8| {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             char::from(byte).to_string()

@@ -9,6 +9,7 @@ mod check;
 mod client;
 mod comment;
 mod policy;
+mod pulls;
 mod refusal;
 mod token;
 

@@ -4,11 +4,13 @@
 
 mod job;
 mod marker;
+mod measured;
 mod request;
 mod sticky;
 
 pub use job::{Job, Origin, Pull, Repository};
 pub use marker::{Key, Marker, Run, is_commit};
+pub use measured::{Candidate, MeasuredRun, WORKFLOW, measured_pull};
 pub use request::{
     ANNOTATIONS_MAX, Annotation, Check, Conclusion, DESCRIPTION_MAX_BYTES, Level, Request, SUMMARY_MAX_BYTES, State, Status,
 };

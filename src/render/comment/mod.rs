@@ -41,6 +41,8 @@ pub struct About<'a> {
     pub run_url: Option<String>,
     /// Room for the page, in bytes.
     pub limit_bytes: usize,
+    /// Why there is no verdict, whatever the records say, where there is none.
+    pub refused: Option<&'a str>,
 }
 
 /// The page, with the end of its last line; never longer than `limit_bytes`, where that is at least 50,000.

@@ -45,7 +45,10 @@ pub(super) fn top(records: &[Record], rows: &[Row<'_>], about: &About<'_>) -> St
     let key = about.key.map_or_else(String::new, |key| format!(" {key}"));
     let blocks = if policy.blocks() { "blocks" } else { "does not block" };
     let why = policy.why.map_or_else(String::new, |why| format!(": {why}"));
-    let mut out = format!("### gate{key}: {} ({blocks}{why})\n\n", headline(records, rows));
+    let mut out = match about.refused {
+        Some(why) => format!("### gate{key}: error (blocks)\n\n**No verdict:** {}\n\n", prose(why)),
+        None => format!("### gate{key}: {} ({blocks}{why})\n\n", headline(records, rows)),
+    };
     out.push_str(&format!("{}\n", decided(records, rows, about)));
     if let Some(next) = next(records, rows) {
         out.push_str(&format!("\n**Next:** {next}\n"));

@@ -81,6 +81,10 @@ pub struct World {
     pub actors: BTreeMap<String, Actor>,
     /// The heads of the pull requests, and whether each is open and locked.
     pub pulls: BTreeMap<u64, (String, bool, bool)>,
+    /// The open pull requests as they are listed.
+    pub listed: Vec<Value>,
+    /// The paths that every pull request changes.
+    pub files: Vec<String>,
     pub comments: Vec<Comment>,
     /// Statuses with their commit, in the order in which they were set.
     pub statuses: Vec<(String, Value)>,
@@ -107,6 +111,8 @@ impl World {
         Self {
             actors: BTreeMap::from([(TOKEN.to_owned(), actor(BOT)), (PERSONAL.to_owned(), actor(PERSON))]),
             pulls: BTreeMap::from([(PULL, (head(), true, false))]),
+            listed: Vec::new(),
+            files: Vec::new(),
             comments: Vec::new(),
             statuses: Vec::new(),
             checks: Vec::new(),

@@ -48,7 +48,9 @@ impl World {
         let Some(below) = below else { return refusal(404, "Not Found") };
         let parts: Vec<&str> = below.split('/').collect();
         match (request.method.as_str(), parts.as_slice()) {
+            ("GET", ["pulls"]) => self.pulls_of(request),
             ("GET", ["pulls", number]) => self.pull(number),
+            ("GET", ["pulls", _, "files"]) => self.files(),
             ("GET", ["issues", number, "comments"]) => self.list(below, number, request),
             ("POST", ["issues", number, "comments"]) => self.create(number, &actor, request),
             ("PATCH", ["issues", "comments", id]) => self.update(id, &actor, request),
@@ -79,6 +81,25 @@ impl World {
             return refusal(404, "Not Found");
         };
         Response::json(200, things::pull(number, REPOSITORY, head, *open, *locked))
+    }
+
+    /// The open pull requests of a branch, named `owner:branch`.
+    fn pulls_of(&self, request: &Request) -> Response {
+        let (owner, branch) = request
+            .query("head")
+            .and_then(|head| head.split_once(':'))
+            .expect("a branch is asked for");
+        let is_of = |pull: &&Value| {
+            let head = &pull["head"];
+            let name = head["repo"]["full_name"].as_str().unwrap_or_default();
+            head["ref"] == branch && name.split('/').next() == Some(owner)
+        };
+        Response::json(200, self.listed.iter().filter(is_of).cloned().collect::<Vec<Value>>().into())
+    }
+
+    fn files(&self) -> Response {
+        let file = |name: &String| json!({ "filename": name, "status": "modified" });
+        Response::json(200, self.files.iter().map(file).collect::<Vec<Value>>().into())
     }
 
     fn list(&self, below: &str, number: &str, request: &Request) -> Response {

@@ -7,6 +7,8 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::declared::Project;
+use crate::github::hub::{Hub, PULL, REPOSITORY, TOKEN};
+use crate::github::things;
 use crate::sandbox::{Done, program};
 
 /// The actions that the workflows use, each with its stand-in.
@@ -15,7 +17,7 @@ const STAND_INS: [&str; 3] = ["checkout", "upload-artifact", "download-artifact"
 /// What act says of the required job. The last words of a step itself are at times lost in it.
 const VERDICT_FAILED: &str = "gate / verdict] \u{1f3c1}  Job failed";
 
-/// A repository with the workflows, a remote named `o/r`, and its base on `main`.
+/// A repository with the workflows, a remote named as the GitHub of the tests, and its base on `main`.
 pub struct Site {
     pub project: Project,
     act: PathBuf,
@@ -33,7 +35,7 @@ impl Site {
         let paths = std::env::var_os("PATH").unwrap_or_default();
         let all = std::env::join_paths([gate].into_iter().chain(std::env::split_paths(&paths))).expect("plain folders");
         let project = Project::new().env("PATH", all.to_str().expect("plain folders"));
-        project.git(&["remote", "add", "origin", "https://github.com/o/r.git"]);
+        project.git(&["remote", "add", "origin", "https://github.com/example-org/engine.git"]);
         let _done = project.sandbox.gate(&["init", "--workflows", "--runner", "ubuntu-latest"]).exits(0);
         for file in ["gate-measure.yml", "gate-report.yml"] {
             let path = format!(".github/workflows/{file}");
@@ -50,7 +52,7 @@ impl Site {
 
     /// The event of the pull request at the present commit.
     pub fn pull_request(&self, draft: bool) -> Value {
-        let repository = json!({ "id": 1, "full_name": "o/r" });
+        let repository = json!({ "id": 1, "full_name": REPOSITORY });
         json!({
             "action": "synchronize",
             "number": 7,
@@ -61,12 +63,17 @@ impl Site {
                 "base": { "ref": "main", "sha": self.base, "repo": repository },
                 "head": { "ref": "change", "sha": self.project.git(&["rev-parse", "HEAD"]), "repo": repository },
             },
-            "repository": { "id": 1, "full_name": "o/r", "name": "r", "default_branch": "main", "owner": { "login": "o" } },
+            "repository": { "id": 1, "full_name": REPOSITORY, "name": "engine", "default_branch": "main", "owner": { "login": "example-org" } },
         })
     }
 
     /// Runs one workflow for an event.
     pub fn run(&self, workflow: &str, event: &str, payload: &Value) -> Done {
+        self.run_with(workflow, event, payload, &[])
+    }
+
+    /// The same with further words for `act`.
+    fn run_with(&self, workflow: &str, event: &str, payload: &Value, more: &[String]) -> Done {
         let sandbox = &self.project.sandbox;
         let payload = self.project.write("../event.json", payload.to_string());
         let artifacts = sandbox.path("../artifacts");
@@ -83,6 +90,7 @@ impl Site {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/actions").join(name);
             command.args(["--local-repository", &format!("actions/{name}@{pin}={}", folder.display())]);
         }
+        command.args(more);
         command.env("XDG_CACHE_HOME", sandbox.path("../cache")).env("NO_COLOR", "1");
         sandbox.start(command).wait()
     }
@@ -161,7 +169,7 @@ fn row_40_a_merge_group_is_measured() {
     let event = json!({
         "action": "checks_requested",
         "merge_group": { "head_sha": head, "head_ref": "refs/heads/gh-readonly-queue/main/pr-7", "base_sha": site.base, "base_ref": "refs/heads/main" },
-        "repository": { "id": 1, "full_name": "o/r", "name": "r", "default_branch": "main", "owner": { "login": "o" } },
+        "repository": { "id": 1, "full_name": REPOSITORY, "name": "engine", "default_branch": "main", "owner": { "login": "example-org" } },
     });
     let _done = site.run("gate-measure", "merge_group", &event).exits(1);
     assert_eq!(site.records()[0]["context"]["head"], head);
@@ -224,4 +232,66 @@ fn the_action_refuses_what_it_cannot_check() {
     let done = run(&[("PATH", &path), ("GATE_COMMAND", "clean --all")]).exits(2);
     assert!(done.out.contains("command: perf, eval or ingest"), "{}", done.out);
     assert_eq!(run(&[("PATH", &path)]).exits(0).out, "", "only put on PATH");
+}
+
+/// The reporting workflow for the run that measured a fork's change, against this GitHub; the default branch is checked out.
+fn report(site: &Site, hub: &Hub, head: &str, number: u64) {
+    let mut pull = things::pull(PULL, REPOSITORY, head, true, false);
+    pull["head"]["ref"] = json!("change");
+    pull["head"]["repo"]["id"] = json!(2);
+    pull["head"]["repo"]["full_name"] = json!("visitor/engine");
+    pull["base"]["sha"] = json!(site.base);
+    {
+        let mut world = hub.world();
+        world.pulls.insert(PULL, (head.to_owned(), true, false));
+        world.listed = vec![pull];
+        world.files = vec!["tool.sh".to_owned()];
+    }
+    let event = json!({
+        "action": "completed",
+        "workflow_run": {
+            "id": 9000 + number, "run_number": number, "run_attempt": 1, "event": "pull_request", "conclusion": "failure",
+            "path": ".github/workflows/gate-measure.yml", "head_sha": head, "head_branch": "change",
+            "head_repository": { "id": 2, "full_name": "visitor/engine" },
+        },
+        "repository": { "id": 1, "full_name": REPOSITORY, "name": "engine", "default_branch": "main", "owner": { "login": "example-org" } },
+    });
+    site.project.git(&["checkout", "--quiet", "main"]);
+    let more = [
+        "-s".to_owned(),
+        format!("GITHUB_TOKEN={TOKEN}"),
+        "--env".to_owned(),
+        format!("GITHUB_API_URL={}", hub.address()),
+    ];
+    let done = site.run_with("gate-report", "workflow_run", &event, &more).exits(0);
+    assert!(!done.out.contains(TOKEN) && !done.err.contains(TOKEN), "the token is told");
+}
+
+#[test]
+fn both_workflows_tell_of_a_forks_regression_and_of_its_cure() {
+    let Some(site) = Site::new() else { return };
+    let hub = Hub::new();
+    let newest = || {
+        let world = hub.world();
+        let (commit, asked) = world.statuses.last().expect("a status").clone();
+        (commit, asked["state"].as_str().unwrap().to_owned())
+    };
+    site.project.program(150);
+    let slow = site.project.commit("slower");
+    let _done = site.run("gate-measure", "pull_request", &site.pull_request(false)).exits(1);
+    report(&site, &hub, &slow, 7);
+    assert_eq!(newest(), (slow, "failure".to_owned()));
+    assert!(hub.only().contains("### gate: fail: regression"), "{}", hub.only());
+
+    site.project.git(&["checkout", "--quiet", "change"]);
+    site.project.program(100);
+    let mended = site.project.commit("mended");
+    let _done = site.run("gate-measure", "pull_request", &site.pull_request(false)).exits(0);
+    report(&site, &hub, &mended, 8);
+    assert_eq!(newest(), (mended, "success".to_owned()));
+    assert!(
+        hub.only().contains("### gate: pass") && hub.only().contains("The head has moved"),
+        "{}",
+        hub.only()
+    );
 }
