@@ -157,6 +157,7 @@ fn session() -> (Gate, Plan, Evidence) {
         max: None,
         at_least: None,
         at_most: None,
+        test: None,
     };
     let gate = Gate {
         name: "x".to_owned(),
@@ -168,6 +169,7 @@ fn session() -> (Gate, Plan, Evidence) {
         complete: Vec::new(),
         equal: EQUAL.map(str::to_owned).to_vec(),
         measured: BTreeMap::new(),
+        scores: None,
     };
     let order = Order::ThueMorse;
     let plan = Plan {
@@ -210,6 +212,7 @@ fn session() -> (Gate, Plan, Evidence) {
         warmups: Vec::new(),
         samples,
         ended: None,
+        scores: None,
     };
     (gate, plan, evidence)
 }

@@ -7,6 +7,7 @@ mod columns;
 mod comment;
 mod compare;
 mod completions;
+mod eval;
 mod explain;
 mod gates;
 mod hook;
@@ -23,6 +24,7 @@ mod progress;
 mod record;
 mod records;
 mod results;
+mod rules;
 mod schema;
 mod selftest;
 mod status;
@@ -56,6 +58,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Perf(Box<perf::Perf>),
+    Eval(Box<eval::Eval>),
     Noise(Box<noise::Noise>),
     Baseline(baseline::BaselineCommand),
     Bisect(bisect::Bisect),
@@ -87,6 +90,7 @@ pub fn main() -> u8 {
     };
     let code = match arguments.command {
         Command::Perf(perf) => perf.run(),
+        Command::Eval(eval) => eval.run(),
         Command::Noise(noise) => noise.run(),
         Command::Baseline(baseline) => baseline.run(),
         Command::Bisect(bisect) => bisect.run(),

@@ -47,6 +47,14 @@ pub fn digest_file(path: &Path) -> io::Result<Digests> {
     digest_settled(path).map(|(digests, _)| digests)
 }
 
+/// Both digests of some bytes.
+///
+/// # Errors
+/// When the second thread cannot run.
+pub fn digest_bytes(mut bytes: &[u8]) -> io::Result<Digests> {
+    digest_stream(&mut bytes)
+}
+
 /// A file's place, size and times: where two of them are equal, the content is taken to be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {

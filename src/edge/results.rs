@@ -112,3 +112,25 @@ pub fn written(path: &Path) -> Result<Timestamp> {
     let written = fs::metadata(path).and_then(|found| found.modified()).context("cannot be read")?;
     Ok(Timestamp::try_from(written).unwrap_or(Timestamp::MAX))
 }
+
+/// The regular files beside a file, sorted; links are not followed.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn beside(path: &Path) -> Result<Vec<PathBuf>> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let failed = || format!("cannot read the folder {}", folder.display());
+    let mut found = Vec::new();
+    for (seen, entry) in fs::read_dir(folder).with_context(failed)?.enumerate() {
+        if seen >= ENTRIES_MAX {
+            bail!("{}: more than {ENTRIES_MAX} entries", folder.display());
+        }
+        let entry = entry.with_context(failed)?;
+        if entry.file_type().with_context(failed)?.is_file() {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}

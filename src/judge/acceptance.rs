@@ -95,15 +95,21 @@ fn of_interest(metric: &Metric, wanted: &Wanted<'_>) -> bool {
 /// Refuses what is worth less than `measured`, what nobody reviewed, and what no real machine measured.
 ///
 /// The disposition counts without the baseline itself: or none that has become wrong could ever be replaced.
+/// Why a record of code that nobody has reviewed becomes no baseline.
+pub(super) fn untrusted(record: &Record) -> Option<String> {
+    let marked = |label: &&&str| record.labels.get(**label).is_some_and(|value| value != "false");
+    let label = UNTRUSTED.iter().find(marked)?;
+    Some(format!(
+        "the record is labelled {label}: measure the merged code on a trusted machine"
+    ))
+}
+
 fn refuse(record: &Record) -> Result<(), String> {
     if record.host.replayed {
         return Err("the host was replayed from a snapshot: no machine measured this".to_owned());
     }
-    let marked = |label: &&&str| record.labels.get(**label).is_some_and(|value| value != "false");
-    if let Some(label) = UNTRUSTED.iter().find(marked) {
-        return Err(format!(
-            "the record is labelled {label}: measure the merged code on a trusted machine"
-        ));
+    if let Some(why) = untrusted(record) {
+        return Err(why);
     }
     if record.judgement.disposition == Disposition::Historical {
         return Err("the record is historical: it is kept, and no longer stands for anything".to_owned());

@@ -21,6 +21,7 @@ pub mod ranks;
 pub mod reference;
 pub mod responses;
 pub mod rule;
+pub mod scores;
 pub mod search;
 pub mod simulate;
 pub mod steady;
@@ -94,6 +95,9 @@ impl<'a> From<&'a Record> for Case<'a> {
 pub fn judge(case: &Case<'_>) -> Judgement {
     if let Some(why) = &case.context.unaffected {
         return unaffected(why);
+    }
+    if let Some(given) = &case.evidence.scores {
+        return scores::judge(case, given);
     }
     let (courses, design) = (courses(case), looks(case.gate, case.plan));
     let reference = Reference::of(case);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::eval::evidence::Scores;
 use super::sample::Sample;
 
 /// Why no further sample will come although the plan had room for one.
@@ -79,6 +80,9 @@ pub struct Evidence {
     /// Set where the session ended before its plan did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ended>,
+    /// Scores that a harness gave, of the base and of the candidate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scores: Option<Scores>,
 }
 
 impl Evidence {

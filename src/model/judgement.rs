@@ -1,9 +1,11 @@
 //! What the evidence says: verdicts, outcome, disposition.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::gate::Against;
 use super::metric::Scale;
@@ -385,6 +387,9 @@ pub struct Ruling {
     pub next: String,
     /// What a reader should know besides.
     pub warnings: Vec<String>,
+    /// Figures that only this kind of rule has.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub detail: BTreeMap<String, Value>,
 }
 
 /// What the session does next.

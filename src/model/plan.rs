@@ -151,6 +151,37 @@ fn is_none_allowed(pct: &f64) -> bool {
 }
 
 impl Plan {
+    /// The plan of evidence that another tool measured: nothing is run, so there is no order and no look.
+    pub fn of_results(extract: String, cwd: String) -> Self {
+        Self {
+            objective: Objective::Gate,
+            order: Order::ThueMorse,
+            blocks: Vec::new(),
+            looks: Vec::new(),
+            cells: Vec::new(),
+            max_blocks: 0,
+            fixed: false,
+            alpha: 0.05,
+            beta: 0.05,
+            null_margin: 0.0,
+            rank_share: 0.25,
+            min_run_cv: 0.0005,
+            warmup_runs: 0,
+            warmup: None,
+            telemetry: None,
+            max_void_blocks: 0,
+            max_attempts: 0,
+            timeout_s: 0.0,
+            max_session_s: 0.0,
+            max_failed_pct: 0.0,
+            on_inconclusive: OnInconclusive::Fail,
+            extract,
+            commands: PerArm::default(),
+            cwd,
+            digest: String::new(),
+        }
+    }
+
     /// The arms that run: both, or the candidate alone.
     pub fn sides(&self) -> &'static [Arm] {
         let alone = |block: &Orientation| *block == Orientation::B;

@@ -93,7 +93,7 @@ pub struct Record {
     pub version: u32,
     /// Who wrote it.
     pub tool: Tool,
-    /// `perf`.
+    /// `perf` or `eval`.
     pub kind: String,
     /// When the plan was written, RFC 3339, UTC.
     pub at: String,
@@ -196,8 +196,10 @@ pub fn plan_digest(record: &Value) -> String {
         "artifacts": [identity["arms"]["A"]["artifacts"], identity["arms"]["B"]["artifacts"]],
         "config": identity["config"],
     });
-    if let Some(equal) = gate.get("equal") {
-        covered["equal"] = equal.clone();
+    for name in ["equal", "scores"] {
+        if let Some(stated) = gate.get(name) {
+            covered[name] = stated.clone();
+        }
     }
     digest(canonical(&covered).as_bytes())
 }

@@ -1,6 +1,6 @@
 //! Markdown, for job summaries and pull requests.
 
-use super::words::{COLUMNS, by_gravity, headline, kind, measured, provenance, row, watched};
+use super::words::{COLUMNS, by_gravity, columns, headline, kind, measured, provenance, row, watched};
 use super::{Canvas, Format};
 use crate::model::record::{Record, short};
 use crate::model::text::plain_line;
@@ -20,10 +20,10 @@ fn render(record: &Record, _: Canvas) -> serde_json::Result<String> {
     let mut out = format!("**gate {}: {}**\n\n", escape(&kind(record)), escape(&headline(record)));
     let rulings = by_gravity(record);
     if !rulings.is_empty() {
-        out.push_str(&line(COLUMNS.map(str::to_owned)));
-        out.push_str(&line(COLUMNS.map(|_| "---".to_owned())));
+        out.push_str(&line(columns(record).map(str::to_owned)));
+        out.push_str(&line(columns(record).map(|_| "---".to_owned())));
         for ruling in &rulings {
-            out.push_str(&line(row(ruling).map(|cell| escape(&cell))));
+            out.push_str(&line(row(record, ruling).map(|cell| escape(&cell))));
         }
         out.push('\n');
     }
@@ -46,7 +46,7 @@ fn render(record: &Record, _: Canvas) -> serde_json::Result<String> {
     Ok(out)
 }
 
-fn line(cells: [String; 8]) -> String {
+fn line(cells: [String; COLUMNS]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 

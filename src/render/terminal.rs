@@ -2,7 +2,7 @@
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
-use super::words::{COLUMNS, by_gravity, headline, kind, measured, provenance, row, watched};
+use super::words::{COLUMNS, by_gravity, columns, headline, kind, measured, provenance, row, watched};
 use super::{Canvas, Format};
 use crate::model::judgement::Outcome;
 use crate::model::record::{Record, short};
@@ -58,7 +58,7 @@ fn render(record: &Record, canvas: Canvas) -> serde_json::Result<String> {
 
 fn table(record: &Record, canvas: Canvas) -> String {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_header(COLUMNS);
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_header(columns(record));
     match canvas.width {
         Some(width) => table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width.max(60)),
         None => table.set_content_arrangement(ContentArrangement::Disabled),
@@ -67,7 +67,7 @@ fn table(record: &Record, canvas: Canvas) -> String {
         table.force_no_tty();
     }
     for ruling in by_gravity(record) {
-        table.add_row(row(ruling));
+        table.add_row(row(record, ruling));
     }
     // A verdict is one word, and a word is not broken.
     let longest = record
@@ -76,7 +76,7 @@ fn table(record: &Record, canvas: Canvas) -> String {
         .iter()
         .map(|ruling| ruling.verdict.word().len() as u16)
         .max();
-    if let (Some(longest), Some(column)) = (longest, table.column_mut(COLUMNS.len() - 1)) {
+    if let (Some(longest), Some(column)) = (longest, table.column_mut(COLUMNS - 1)) {
         column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(longest + CELL_PADDING)));
     }
     let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned() + "\n").collect();

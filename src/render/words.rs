@@ -1,6 +1,7 @@
 //! What the formats for people say alike.
 
 use crate::model::judgement::{Range, Ruling, Verdict};
+use crate::model::metric::Scale;
 use crate::model::number::{self, figure, size};
 use crate::model::record::{Record, short};
 use crate::model::text::plain_line;
@@ -8,8 +9,10 @@ use crate::model::text::plain_line;
 /// Longest name that is shown.
 const NAME_MAX: usize = 100;
 
-/// The columns of the table of verdicts.
-pub const COLUMNS: [&str; 8] = [
+/// How many columns the table of verdicts has.
+pub const COLUMNS: usize = 8;
+/// The columns of samples.
+const OF_SAMPLES: [&str; COLUMNS] = [
     "metric",
     "base min / median / max",
     "candidate min / median / max",
@@ -20,8 +23,28 @@ pub const COLUMNS: [&str; 8] = [
     "verdict",
 ];
 
+/// The columns of scores.
+const OF_SCORES: [&str; COLUMNS] = [
+    "score",
+    "base",
+    "candidate",
+    "gain, interval",
+    "tolerance",
+    "n",
+    "standard error",
+    "verdict",
+];
+
+/// The columns of a record's table of verdicts.
+pub fn columns(record: &Record) -> [&'static str; COLUMNS] {
+    if record.evidence.scores.is_some() { OF_SCORES } else { OF_SAMPLES }
+}
+
 /// One row of the table of verdicts.
-pub fn row(ruling: &Ruling) -> [String; 8] {
+pub fn row(record: &Record, ruling: &Ruling) -> [String; COLUMNS] {
+    if record.evidence.scores.is_some() {
+        return score(ruling);
+    }
     let unit = plain_line(&ruling.unit, NAME_MAX);
     let smallest = ruling
         .smallest_detectable
@@ -36,6 +59,41 @@ pub fn row(ruling: &Ruling) -> [String; 8] {
         smallest,
         verdict(ruling),
     ]
+}
+
+/// A row of a score: one value a side, or the middle of several runs.
+fn score(ruling: &Ruling) -> [String; COLUMNS] {
+    let unit = plain_line(&ruling.unit, NAME_MAX);
+    let [task, metric] = [&ruling.cell.fixture, &ruling.metric].map(|name| plain_line(name, NAME_MAX));
+    let of = |name: &str| ruling.detail.get(name).cloned().unwrap_or_default();
+    let error = of("se_pp").as_f64();
+    let tolerance = if ruling.verdict == Verdict::RuleDisabled {
+        "off".to_owned()
+    } else {
+        size(ruling.tolerance, ruling.scale, &unit)
+    };
+    [
+        format!("{task} {metric}").trim_end().to_owned(),
+        value(ruling.base, &unit),
+        value(ruling.candidate, &unit),
+        gain(ruling, &unit),
+        tolerance,
+        of("items").as_u64().map_or_else(|| "-".to_owned(), |items| items.to_string()),
+        error.map_or_else(|| "-".to_owned(), |error| size(error, Scale::Pp, "")),
+        verdict(ruling),
+    ]
+}
+
+fn value(range: Option<Range>, unit: &str) -> String {
+    let unit = if unit == "1" { "" } else { unit };
+    let one = |value: f64| if unit == "%" { format!("{value:.2}") } else { figure(value) };
+    match range {
+        None => "not measured".to_owned(),
+        Some(Range { n: 1, median, .. }) => format!("{} {unit}", one(median)).trim_end().to_owned(),
+        Some(Range { n, min, median, max }) => {
+            format!("{} / {} / {} {unit}, {n} runs", one(min), one(median), one(max))
+        }
+    }
 }
 
 /// `q4-7b / tg128`; with its rule where that is not the usual one.
@@ -110,7 +168,8 @@ pub fn headline(record: &Record) -> String {
 pub fn provenance(record: &Record) -> Vec<(&'static str, String)> {
     let (gate, context) = (&record.gate, &record.context);
     if gate.from == "command line" {
-        return Vec::new();
+        let why = plain_line(&context.base.why, NAME_MAX * 3);
+        return record.evidence.scores.iter().map(|_| ("base", why.clone())).collect();
     }
     let [name, from, why] = [&gate.name, &gate.from, &context.base.why].map(|text| plain_line(text, NAME_MAX * 3));
     let mut lines = vec![("gate", format!("{name}, from the {from}"))];
@@ -129,6 +188,17 @@ pub fn provenance(record: &Record) -> Vec<(&'static str, String)> {
 
 /// How many processes ran, and how or by whom.
 pub fn measured(record: &Record) -> String {
+    if let Some(scores) = &record.evidence.scores {
+        let file = plain_line(&scores.candidate.file, NAME_MAX * 3);
+        let model = scores.candidate.model.as_ref();
+        let model = model.map_or_else(|| "a model that they do not name".to_owned(), ToString::to_string);
+        let at = scores
+            .candidate
+            .at
+            .as_ref()
+            .map_or_else(String::new, |at| format!(", {}", plain_line(at, NAME_MAX)));
+        return format!("nothing here: results of {model} were read from {file}{at}");
+    }
     let samples = &record.evidence.samples;
     let warmups = samples.iter().filter(|sample| sample.warmup).count();
     let failed = samples.iter().filter(|sample| sample.failed.is_some()).count();

@@ -51,6 +51,7 @@ pub fn rule(kind: &str) -> Rule {
         max: None,
         at_least: None,
         at_most: None,
+        test: None,
     }
 }
 
@@ -86,6 +87,7 @@ impl Session {
                 .to_vec(),
             equal: Vec::new(),
             measured: std::collections::BTreeMap::new(),
+            scores: None,
         };
         Self(Record {
             version: VERSION,
@@ -104,6 +106,7 @@ impl Session {
                 warmups: Vec::new(),
                 samples: Vec::new(),
                 ended: None,
+                scores: None,
             },
             context: Context {
                 base: Base {

@@ -4,6 +4,7 @@
 //! is never taken for one, and a group is told from its own members.
 
 pub(in crate::adapter) mod known;
+pub mod samples;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -248,6 +249,10 @@ impl Results<'_> {
             .collect();
         if !members.is_empty() {
             detail.insert("group_of".to_owned(), members.join(","));
+        }
+        let all = self.of_task("n-samples", task).and_then(|samples| samples.get("original"));
+        if let Some(all) = all.and_then(Json::count) {
+            detail.insert("task_items".to_owned(), all.to_string());
         }
         detail
     }

@@ -6,13 +6,15 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use super::{evidence_path, path_of, project, read, shown};
+use super::{evidence_path, path_of, project, read, scores, shown};
 use crate::cli::{answer, say};
 use crate::edge::{baselines, files, ledger};
 use crate::exit;
 use crate::judge::acceptance::{Wanted, lines, worse};
+use crate::judge::scores::acceptance as scores_wanted;
 use crate::judge::summary::median;
 use crate::model::baseline::{Baseline, SampleLine, is_arch};
+use crate::model::gate::scores::ModelName;
 use crate::model::number::figure;
 use crate::model::record::{Record, VERSION, canonical, seal};
 use crate::model::sample::Arm;
@@ -31,7 +33,7 @@ pub struct Accept {
     /// Put the session in the place of all current ones; historical lines stay
     #[arg(long)]
     replace: bool,
-    /// Only this fixture
+    /// Only this fixture; of scores, only this task
     #[arg(long, value_name = "NAME")]
     fixture: Option<String>,
     /// Only this metric
@@ -43,7 +45,10 @@ pub struct Accept {
     /// Why a session that is worse than the current ones is accepted
     #[arg(long, value_name = "TEXT")]
     because: Option<String>,
-    /// The baseline [default: baselines/ARCH.txt of the architecture that was measured]
+    /// Of scores: the model that they are of, where the results do not tell its name and digest
+    #[arg(long, value_name = "NAME@DIGEST", value_parser = ModelName::parse)]
+    model: Option<ModelName>,
+    /// The baseline [default: baselines/ARCH.txt of the architecture that was measured; of scores baselines/eval/MODEL.txt]
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
     /// The ledger [default: GATE_LEDGER, else .gate/ledger.jsonl]
@@ -83,7 +88,32 @@ impl Accept {
             return Ok(exit::VIOLATION.code);
         }
         self.refuse_relabelled(&record)?;
+        if record.evidence.scores.is_some() {
+            return self.accept_scores(&record, &(canonical(&value) + "\n"));
+        }
+        if self.model.is_some() {
+            bail!("--model: says whose scores a record holds, and this one holds none");
+        }
         self.accept(&record, &(canonical(&value) + "\n"))
+    }
+
+    fn accept_scores(&self, record: &Record, evidence: &str) -> Result<u8> {
+        if self.arm == ArmName::A {
+            bail!("--arm A: a record of scores is accepted for the model that it judged; accept the base's own record");
+        }
+        let accept = scores::Accept {
+            replace: self.replace,
+            wanted: scores_wanted::Wanted {
+                task: self.fixture.as_deref(),
+                metric: self.metric.as_deref(),
+            },
+            model: self.model.as_ref(),
+            because: self.because.as_deref(),
+            file: self.baseline.as_deref(),
+        };
+        let told = accept.run(record, evidence);
+        answer(&told.with_context(|| format!("record {} is not accepted", short(&record.seal)))?)?;
+        Ok(exit::PASS.code)
     }
 
     fn accept(&self, record: &Record, evidence: &str) -> Result<u8> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{evidence_path, read_existing, shown};
+use super::{evidence_path, read_existing, scores, shown};
 use crate::cli::answer;
 use crate::edge::baselines;
 use crate::exit;
@@ -56,12 +56,18 @@ pub fn check(files: &[PathBuf]) -> Result<u8> {
 /// # Errors
 /// When it is missing, cannot be read, or is no baseline.
 pub fn inspect(path: &Path) -> Result<Inspection> {
-    let baseline = read_existing(path)?;
     let mut found = Inspection::default();
     let mut tell = |what: String, verdict: Result<(), String>| match verdict {
         Ok(()) => found.proved += 1,
         Err(why) => found.violations.push(format!("{what}: {}", plain_line(&why, 1000))),
     };
+    if let Some(bytes) = baselines::read(path)?.filter(|bytes| scores::is_one(bytes)) {
+        for (what, verdict) in scores::proved(&scores::read(&bytes, path)?, path)? {
+            tell(what, verdict);
+        }
+        return Ok(found);
+    }
+    let baseline = read_existing(path)?;
     for line in baseline.samples() {
         let what = format!("{} of {}, {}", plain_line(&line.metric, 100), shown(&line.fixture), line.date);
         if let Some(record) = &line.record {
@@ -107,7 +113,7 @@ fn proved_band(path: &Path, baseline: &Baseline, line: &BandLine) -> Result<Resu
 }
 
 /// The record in an evidence file, its seal and its judgement verified.
-fn sound(path: &Path, record: &str) -> Result<Result<Record, String>> {
+pub fn sound(path: &Path, record: &str) -> Result<Result<Record, String>> {
     let Some(bytes) = baselines::read_evidence(path)? else {
         return Ok(Err(format!("no evidence: {} is missing", path.display())));
     };

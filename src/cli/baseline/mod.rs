@@ -4,6 +4,7 @@ mod accept;
 pub mod band;
 pub mod check;
 mod import;
+mod scores;
 mod show;
 
 use std::path::{Path, PathBuf};
@@ -79,7 +80,8 @@ fn named(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
         return Ok(files.to_vec());
     }
     let folder = folder()?;
-    let found = baselines::list(&folder)?;
+    let mut found = baselines::list(&folder)?;
+    found.extend(scores::list()?);
     if found.is_empty() {
         bail!("no baseline in {}: `gate baseline accept` makes one", folder.display());
     }

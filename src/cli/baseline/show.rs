@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 
-use super::{read, read_existing, shown};
+use super::{read, read_existing, scores, shown};
 use crate::cli::answer;
 use crate::cli::columns::table;
 use crate::edge::baselines;
@@ -20,6 +20,10 @@ use crate::model::text::plain_line;
 pub fn show(files: &[PathBuf]) -> Result<u8> {
     let mut out = String::new();
     for path in files {
+        if let Some(bytes) = baselines::read(path)?.filter(|bytes| scores::is_one(bytes)) {
+            out.push_str(&scores::shown(&scores::read(&bytes, path)?, path));
+            continue;
+        }
         let baseline = read_existing(path)?;
         out.push_str(&format!("{} ({})\n", path.display(), baseline.arch));
         let head = [
@@ -78,7 +82,14 @@ pub fn diff(revision: &str, files: &[PathBuf]) -> Result<u8> {
     let mut out = String::new();
     for path in files {
         let name = path.to_string_lossy();
-        let old = match baselines::at_revision(path, revision)? {
+        let (was, is) = (baselines::at_revision(path, revision)?, baselines::read(path)?);
+        if [&was, &is].into_iter().flatten().any(|bytes| scores::is_one(bytes)) {
+            let read = |bytes: Option<Vec<u8>>| bytes.map(|bytes| scores::read(&bytes, path)).transpose();
+            out.push_str(&format!("{name}: {revision} -> working tree\n"));
+            out.push_str(&scores::moved(read(was)?.as_ref(), read(is)?.as_ref()));
+            continue;
+        }
+        let old = match was {
             Some(bytes) => Some(parse_bytes(&bytes, &name).map_err(|fault| anyhow!("at {revision}: {fault}"))?),
             None => None,
         };

@@ -138,6 +138,7 @@ impl Ingest {
             complete: declaration.require.complete.clone(),
             equal: declaration.require.equal.clone(),
             measured: BTreeMap::new(),
+            scores: None,
         };
         let Arranged {
             order,

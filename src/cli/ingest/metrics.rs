@@ -123,8 +123,12 @@ fn series(pattern: &SeriesPattern, name: &str, from: &str, found: &[(&Found, &Re
         resolution: pattern.resolution,
         review_above_pct: pattern.review_above_pct,
     };
+    let metric = match &pattern.tolerance {
+        Some(tolerance) => metric.with_tolerance(tolerance).map_err(|why| anyhow!(why))?,
+        None => metric,
+    };
     Ok(Series {
-        metric: metric.with_tolerance(&pattern.tolerance).map_err(|why| anyhow!(why))?,
+        metric,
         from: from.to_owned(),
         reduce: pattern.reduce,
     })

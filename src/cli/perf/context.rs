@@ -47,6 +47,7 @@ pub fn record_gate(declared: &Declared, single: bool, arch: &str) -> Gate {
         measured: measured
             .map(|fixture| (fixture.name.clone(), fixture.metrics.clone()))
             .collect::<BTreeMap<_, _>>(),
+        scores: None,
     }
 }
 
@@ -274,6 +275,7 @@ fn asked_for_by_option() -> Rule {
         max: None,
         at_least: None,
         at_most: None,
+        test: None,
     }
 }
 

@@ -98,6 +98,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         max: None,
         at_least: None,
         at_most: None,
+        test: None,
     };
     let gate = Gate {
         name: COMMAND_LINE.to_owned(),
@@ -111,6 +112,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
             .to_vec(),
         equal: equal_by_default(&device::arch(&[], options.root())),
         measured: BTreeMap::new(),
+        scores: None,
     };
     let cap = options.fixed_blocks.unwrap_or(options.max_blocks);
     let mut plan = Plan {

@@ -179,6 +179,7 @@ impl<'a> Runner<'a> {
             warmups: session.warmups.clone(),
             samples,
             ended: None,
+            scores: None,
         };
         Ok(Self {
             steps: Steps::of(&header.gate, &plan),

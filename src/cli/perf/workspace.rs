@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::Perf;
 use crate::cli::gates::{GATE_MAX_BYTES, read};
+use crate::cli::rules;
 use crate::edge::arms::claim::Claim;
 use crate::edge::arms::trees::Trees;
 use crate::edge::environment::Scrubbed;
@@ -73,7 +74,7 @@ impl Workspace {
             Some((a, b)) => Ok(Chosen::of_two(a, b)),
             None => choose(&repository, event.as_ref(), options.base.as_deref()).map_err(|error| format!("{error:#}")),
         };
-        let (rules, rules_in_words) = rules(&repository, event.as_ref(), options.rules_from.as_deref())?;
+        let (rules, rules_in_words) = rules::revision(&repository, event.as_ref(), options.rules_from.as_deref())?;
         let objects = trees.claim(None)?;
         let (candidate, repository) = match &chosen {
             Ok(Chosen {
@@ -248,24 +249,6 @@ impl Workspace {
             Err(faults) => Err(faults.iter().map(ToString::to_string).collect()),
         }))
     }
-}
-
-/// The revision that rules are read from, and what it is called.
-fn rules(repository: &Repository, event: Option<&Event>, wanted: Option<&str>) -> Result<(Option<String>, String)> {
-    let short = |commit: &str| commit.chars().take(7).collect::<String>();
-    if let Some(revision) = wanted {
-        let commit = repository.commit(revision)?;
-        let commit = commit.ok_or_else(|| anyhow!("--rules-from {revision}: no such commit here"))?;
-        let words = format!("revision {}", short(&commit));
-        return Ok((Some(commit), words));
-    }
-    Ok(match git::rules(repository, event)? {
-        Some(tip) => {
-            let words = format!("base tip {}", short(&tip));
-            (Some(tip), words)
-        }
-        None => (None, "working tree".to_owned()),
-    })
 }
 
 /// What differs between two revisions or trees, as paths.

@@ -1,12 +1,13 @@
 //! The argument about one score, from "is it there" to a verdict.
 
 use super::comparable::{Differs, Shares, differences, settings, shares, unstated};
+use super::open;
 use super::points::{gain_pp, settled};
 use super::words::{self, Told};
 use super::{Answer, Demand, PairedResult, Test, Threshold};
 use crate::judge::paired::{ALPHA, Flips, SCORE_TEST_FROM, Shown, Withheld, join, shown};
 use crate::judge::unpaired::false_alarm;
-use crate::model::eval::{Aim, Key, Outcomes, Results, Score};
+use crate::model::eval::{Aim, Extent, Key, Outcomes, Results, Score};
 use crate::model::judgement::Verdict;
 use crate::model::text::plain_line;
 
@@ -48,6 +49,9 @@ pub(super) fn of<'a>(question: &Question<'a>) -> Answered<'a> {
 /// What the candidate alone has.
 pub(super) fn new(score: &Score, counted: bool) -> Answer {
     let mut answer = blank(score, counted);
+    let top = score.extent.map(Extent::top).filter(|top| top.is_finite());
+    answer.candidate_pp = score.value.zip(top).map(|(value, top)| 100.0 * value / top);
+    answer.items = score.items;
     let because = format!(
         "{}: only the candidate has it, so there is nothing to compare it with yet.",
         score.key
@@ -64,6 +68,7 @@ fn blank(score: &Score, counted: bool) -> Answer {
         base_pp: None,
         candidate_pp: None,
         gain_pp: None,
+        open: None,
         items: None,
         se_pp: None,
         false_alarm: None,
@@ -75,7 +80,7 @@ fn blank(score: &Score, counted: bool) -> Answer {
     }
 }
 
-fn settle(answer: &mut Answer, verdict: Verdict, because: String, next: &str) {
+pub(super) fn settle(answer: &mut Answer, verdict: Verdict, because: String, next: &str) {
     answer.verdict = verdict;
     answer.because = because;
     next.clone_into(&mut answer.next);
@@ -152,15 +157,22 @@ fn compare(question: &Question<'_>, other: &Score, values: [f64; 2], answer: &mu
     } else {
         None
     };
+    answer.items = score.items;
+    if differing.is_none() && [score, other].iter().any(|score| score.extent == Some(Extent::Open)) {
+        return open::compare(question, other, values, answer);
+    }
     let shares = match differing.map_or_else(|| shares(values, score, other), Err) {
         Ok(shares) => shares,
         Err(Differs { why, next }) => return settle(answer, Verdict::Incomparable, format!("{}: {why}.", score.key), next),
     };
     let tolerance = match demand.threshold {
         Threshold::Points(points) => points,
+        Threshold::Percent(percent) => percent * shares.base.abs(),
         Threshold::Disabled => f64::INFINITY,
     };
-    answer.items = score.items;
+    if let Threshold::Percent(percent) = demand.threshold {
+        answer.notes.push(words::of_the_base(percent, tolerance));
+    }
     let gain = settled(gain_pp(&shares, score.items), tolerance);
     [answer.base_pp, answer.candidate_pp, answer.gain_pp] = [100.0 * shares.base, 100.0 * shares.candidate, gain].map(Some);
     let errors = errors(score, other, &shares);
@@ -173,18 +185,8 @@ fn compare(question: &Question<'_>, other: &Score, values: [f64; 2], answer: &mu
         .filter(|_| tolerance.is_finite())
         .and_then(|se| false_alarm(tolerance, se));
     notes(score, other, tolerance, answer);
-    if score.items == Some(0) {
-        let because = format!("{}: a score over no items at all.", score.key);
-        return settle(answer, Verdict::NotMeasured, because, "Run the task again.");
-    }
-    if (score.is_limited() || other.is_limited()) && !demand.limited {
-        let because = words::limited(score);
-        return settle(
-            answer,
-            Verdict::Inconclusive,
-            because,
-            "Run the whole task, or declare that limited runs are judged.",
-        );
+    if let Some((verdict, because, next)) = too_few(question, other) {
+        return settle(answer, verdict, because, next);
     }
     let (verdict, lacking) = verdict(demand.test, gain, tolerance, answer.paired.as_ref());
     let told = Told {
@@ -202,6 +204,20 @@ fn compare(question: &Question<'_>, other: &Score, values: [f64; 2], answer: &mu
         None => told.sentence(),
     };
     settle(answer, verdict, because, words::next(verdict, lacking.is_some()));
+}
+
+/// What no verdict rests on: a score over no item, and a part of the task where only the whole counts.
+pub(super) fn too_few(question: &Question<'_>, other: &Score) -> Option<(Verdict, String, &'static str)> {
+    let score = question.score;
+    if score.items == Some(0) {
+        let because = format!("{}: a score over no items at all.", score.key);
+        return Some((Verdict::NotMeasured, because, "Run the task again."));
+    }
+    let limited = score.is_limited() || other.is_limited();
+    (limited && !question.demand.limited).then(|| {
+        let next = "Run the whole task, or declare that limited runs are judged.";
+        (Verdict::Inconclusive, words::limited(score), next)
+    })
 }
 
 /// The verdict, and, where the paired test has the last word and none, what it lacks.
@@ -289,13 +305,11 @@ fn paired([base, candidate]: [&Outcomes; 2], items: Option<u64>, gain: f64, tole
 fn notes(score: &Score, other: &Score, tolerance: f64, answer: &mut Answer) {
     let settings = settings(score, other);
     if !settings.is_empty() {
-        answer.notes.push(format!("other settings differ: {}", settings.join("; ")));
+        answer.notes.push(words::settings_differ(&settings));
     }
     let unstated = unstated(score, other);
     if !unstated.is_empty() {
-        answer
-            .notes
-            .push(format!("not stated on either side, so it may differ: {}", unstated.join(", ")));
+        answer.notes.push(words::unstated(&unstated));
     }
     for (side, score) in [("base", score), ("candidate", other)] {
         match score.stderr {

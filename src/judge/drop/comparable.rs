@@ -63,8 +63,15 @@ fn differing(name: &str, base: Option<&str>, candidate: Option<&str>) -> String 
     format!("{name}: {a} in the base, {b} in the candidate")
 }
 
-fn fields(base: &Score, candidate: &Score) -> [(&'static str, [Option<String>; 2]); 7] {
+fn fields(base: &Score, candidate: &Score) -> [(&'static str, [Option<String>; 2]); 8] {
     let both = |of: fn(&Score) -> Option<String>| [of(base), of(candidate)];
+    // The harness states it only where it logs the items, so that one alone is no difference.
+    let hashes = both(|score| score.setup.task_hash.clone());
+    let hashes = if hashes.iter().all(Option::is_some) {
+        hashes
+    } else {
+        [None, None].map(|_: Option<String>| Some(String::new()))
+    };
     [
         (
             "few-shot examples",
@@ -72,6 +79,7 @@ fn fields(base: &Score, candidate: &Score) -> [(&'static str, [Option<String>; 2
         ),
         ("chat template", both(|score| score.setup.chat_template.clone())),
         ("task version", both(|score| score.setup.task_version.clone())),
+        ("digest of the items", hashes),
         ("harness", both(|score| score.setup.harness.clone())),
         ("limit", both(|score| score.setup.limit.clone())),
         ("items", both(|score| score.items.map(|items| items.to_string()))),
@@ -96,7 +104,7 @@ pub(super) fn shares([base_value, candidate_value]: [f64; 2], base: &Score, cand
 }
 
 /// A direction that one side states holds for both.
-fn aim(base: &Score, candidate: &Score) -> Result<Aim, Differs> {
+pub(super) fn aim(base: &Score, candidate: &Score) -> Result<Aim, Differs> {
     match (base.aim, candidate.aim) {
         (Some(one), Some(other)) if one != other => Err(Differs {
             why: format!("which way is good differs: {one} in the base, {other} in the candidate"),

@@ -5,6 +5,7 @@
 
 mod answer;
 mod comparable;
+mod open;
 mod points;
 mod words;
 
@@ -18,6 +19,10 @@ use super::unpaired::{FromNoise, from_noise};
 use crate::model::eval::{Key, Results};
 use crate::model::judgement::{Outcome, Verdict};
 
+pub use words::OF_THE_RUN;
+
+pub use crate::model::gate::Test;
+
 /// The tolerance where none is declared, in percentage points.
 pub const DEFAULT_TOLERANCE_PP: f64 = 1.0;
 
@@ -27,6 +32,8 @@ pub const DEFAULT_TOLERANCE_PP: f64 = 1.0;
 pub enum Threshold {
     /// By so many percentage points, at least 0.
     Points(f64),
+    /// By so many percent of the base's score, at least 0.
+    Percent(f64),
     /// By any amount: the rule has no answer.
     Disabled,
 }
@@ -53,17 +60,6 @@ impl Threshold {
             Self::Points(threshold_pct.abs())
         })
     }
-}
-
-/// What a failure rests on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Test {
-    /// The fall of the score alone; the paired result stands beside it.
-    #[default]
-    Point,
-    /// The fall of the score, and the paired test too.
-    Paired,
 }
 
 /// The rule.
@@ -107,6 +103,17 @@ pub struct PairedResult {
     pub shown: Shown,
 }
 
+/// Two scores without an upper end, such as perplexities.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Open {
+    /// The base's value.
+    pub base: f64,
+    /// The candidate's value.
+    pub candidate: f64,
+    /// The gain in percent of the base: positive is better; none where the base is 0.
+    pub gain_pct: Option<f64>,
+}
+
 /// What the rule says of one task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
@@ -122,6 +129,8 @@ pub struct Answer {
     pub candidate_pp: Option<f64>,
     /// The gain in points: positive is better, whichever way the score is good.
     pub gain_pp: Option<f64>,
+    /// What is compared where the score has no upper end, and so no points.
+    pub open: Option<Open>,
     /// Items of each side.
     pub items: Option<u64>,
     /// The standard error of the gain in points: of both scores as if their items were different, or of the paired items.

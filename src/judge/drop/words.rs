@@ -98,6 +98,22 @@ pub(super) fn next(verdict: Verdict, lacks_items: bool) -> &'static str {
     }
 }
 
+/// How notes begin that speak of the run as a whole, and so are often said of every score.
+pub const OF_THE_RUN: [&str; 2] = ["other settings differ: ", "not stated on either side"];
+
+pub(super) fn settings_differ(settings: &[String]) -> String {
+    format!("{}{}", OF_THE_RUN[0], settings.join("; "))
+}
+
+pub(super) fn unstated(fields: &[&str]) -> String {
+    format!("{}, so it may differ: {}", OF_THE_RUN[1], fields.join(", "))
+}
+
+pub(super) fn of_the_base(percent: f64, tolerance: f64) -> String {
+    let [percent, tolerance] = [(percent, Scale::Pct), (tolerance, Scale::Pp)].map(|(value, scale)| size(value, scale, ""));
+    format!("the {percent} of the base that may be lost are {tolerance}")
+}
+
 pub(super) fn limited(score: &Score) -> String {
     let items = match (score.items, score.of) {
         (Some(items), Some(of)) => format!("n={items} (of {of})"),

@@ -1,5 +1,7 @@
 //! One question of a gate: one rule on one metric of one cell, with everything that may answer it.
 
+use std::collections::BTreeMap;
+
 use super::ingested;
 use crate::judge::course::{Block, Course, Trouble};
 use crate::judge::crossover::Design;
@@ -241,6 +243,7 @@ impl Bucket<'_> {
             because,
             next: next.to_owned(),
             warnings: Vec::new(),
+            detail: BTreeMap::new(),
         }
     }
 

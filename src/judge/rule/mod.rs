@@ -1,6 +1,7 @@
 //! Rule kinds: one file each. A kind is a constant that its file exports and [`ALL`] lists.
 
 mod bucket;
+mod drop;
 mod exact;
 mod floor;
 pub mod held_baseline;
@@ -18,7 +19,7 @@ use crate::model::gate::{Against, Bound, Rule};
 use crate::model::judgement::{Outcome, Ruling, Verdict};
 
 /// Every rule kind.
-pub const ALL: &[Kind] = &[hold::KIND, floor::KIND, exact::KIND, spread::KIND];
+pub const ALL: &[Kind] = &[hold::KIND, floor::KIND, exact::KIND, spread::KIND, drop::KIND];
 
 /// A kind of rule.
 #[derive(Clone, Copy)]

@@ -1,6 +1,11 @@
 //! What a benchmark harness says of a model: scores of tasks, groups of tasks, and which items were answered right.
 
 pub mod baseline;
+pub mod evidence;
+pub mod recipe;
+mod told;
+
+pub use told::SCORE;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -46,7 +51,10 @@ pub enum Aim {
     /// Less is better.
     Lower,
     /// The nearer to this value of the score's own scale the better.
-    Target(f64),
+    Target(
+        /// The value.
+        f64,
+    ),
 }
 
 impl fmt::Display for Aim {
@@ -68,6 +76,9 @@ pub enum Extent {
     /// 0 to 100.
     #[serde(rename = "0-100")]
     Hundred,
+    /// From 0 without an upper end, such as a perplexity: points say nothing of it.
+    #[serde(rename = "open")]
+    Open,
 }
 
 impl Extent {
@@ -76,14 +87,19 @@ impl Extent {
         match self {
             Self::One => 1.0,
             Self::Hundred => 100.0,
+            Self::Open => f64::INFINITY,
         }
     }
+
+    /// Every scale.
+    pub const ALL: [Self; 3] = [Self::One, Self::Hundred, Self::Open];
 
     /// The word in files.
     pub const fn word(self) -> &'static str {
         match self {
             Self::One => "0-1",
             Self::Hundred => "0-100",
+            Self::Open => "open",
         }
     }
 }
@@ -106,6 +122,9 @@ pub struct Setup {
     /// The limit on items that was asked for; `none` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
+    /// The harness's digest of the task's items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_hash: Option<String>,
     /// What else was set and may move a score, such as the batch size; never the model itself.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub config: BTreeMap<String, String>,

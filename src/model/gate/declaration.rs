@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::scores::ModelName;
 use super::{Against, Rule};
+use crate::model::eval::Extent;
 use crate::model::metric::{Better, Metric, Role, Tolerance};
 pub use crate::model::plan::Warmup;
 use crate::model::plan::{Objective, OnInconclusive, Order};
@@ -159,6 +161,16 @@ pub struct Ingest {
     pub strict_config: bool,
     /// Failed requests that a tool may report, in percent.
     pub max_failed_pct: f64,
+    /// Whether runs on a part of a task's items are judged.
+    pub limited: bool,
+    /// The base's scores: a baseline, results, or their folder.
+    pub baseline: Option<String>,
+    /// The model that they must be of.
+    pub base_model: Option<ModelName>,
+    /// The scale of the scores.
+    pub scale: Option<Extent>,
+    /// The scale of the base's scores.
+    pub base_scale: Option<Extent>,
     /// What is judged; the pattern `*` where the file declares no metric.
     pub metrics: Vec<SeriesPattern>,
 }
@@ -176,8 +188,8 @@ pub struct SeriesPattern {
     pub unit: Option<Unit>,
     /// Which direction is better.
     pub better: Option<Better>,
-    /// The slowdown to catch.
-    pub tolerance: Tolerance,
+    /// The slowdown to catch, where it is declared.
+    pub tolerance: Option<Tolerance>,
     /// Whether they decide.
     pub role: Role,
     /// The smallest step that the instrument can show, in the unit.

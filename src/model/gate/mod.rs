@@ -8,6 +8,7 @@ pub mod keys;
 mod paths;
 mod reading;
 mod rules;
+pub mod scores;
 mod series;
 mod session;
 mod value;
@@ -17,6 +18,7 @@ mod words;
 pub use super::fault::Fault;
 pub use file::{Known, parse};
 pub use paths::matches;
+pub use scores::{ScoreKeys, Test};
 
 use std::collections::BTreeMap;
 
@@ -64,6 +66,9 @@ pub struct Rule {
     /// `floor`: the most that the candidate's median may reach.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<Bound>,
+    /// `drop`: what a failure rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<Test>,
 }
 
 /// A declared bound of a `floor` rule.
@@ -119,6 +124,9 @@ pub struct Gate {
     /// Fixtures that measure only some of the metrics; the others measure every one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measured: BTreeMap<String, Vec<String>>,
+    /// What is asked of scores; absent where the gate judges none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scores: Option<ScoreKeys>,
 }
 
 impl Gate {

@@ -4,7 +4,7 @@ use super::declaration::{DeclaredRule, Fixture};
 use super::fault::instead;
 use super::reading::Table;
 use super::series::Named;
-use super::{Against, Bound, Rule, paths, value};
+use super::{Against, Bound, Rule, Test, paths, value};
 use crate::model::metric::{Metric, Role, Scale, Tolerance};
 use crate::model::quantity::split_number;
 use crate::model::text::plain_line;
@@ -12,9 +12,12 @@ use crate::model::unit::{Unit, convert};
 
 /// Tolerance of a `hold` against the baseline where none is declared, in percent: other sessions differ by more than runs do.
 const BASELINE_TOLERANCE_PCT: f64 = 5.0;
+/// The kind that speaks of scores.
+const DROP: &str = "drop";
 /// Which kinds a parameter belongs to; a kind that is not listed here takes none of them.
 const PARAMETERS: &[(&str, &[&str])] = &[
-    ("tolerance", &["hold", "exact"]),
+    ("tolerance", &["hold", "exact", DROP]),
+    ("test", &[DROP]),
     ("max", &["spread"]),
     ("at_least", &["floor"]),
     ("at_most", &["floor"]),
@@ -62,6 +65,7 @@ fn bare(kind: String, against: Against, at: String) -> Rule {
         max: None,
         at_least: None,
         at_most: None,
+        test: None,
     }
 }
 
@@ -69,18 +73,32 @@ fn rule(table: &Table<'_>, names: &Names<'_, '_>) -> Option<DeclaredRule> {
     let kinds = table.reading.known.rules;
     let kind = table.need("kind", value::known("rule kind", kinds));
     let references = [("base", Against::Base), ("baseline", Against::Baseline)];
-    let against = table.read("against", value::choice(&references)).unwrap_or(Against::Base);
+    let speaks_of_scores = kind.as_deref() == Some(DROP);
+    let usual = if speaks_of_scores { Against::Baseline } else { Against::Base };
+    let against = table.read("against", value::choice(&references)).unwrap_or(usual);
     let metric = table.read("metric", value::filled).unwrap_or_else(|| "*".to_owned());
     let fixture = table.read("fixture", value::filled).unwrap_or_else(|| "*".to_owned());
     let required = table.read("required", value::switch);
     check_names(table, &metric, &fixture, names);
     let kind = kind?;
     check_parameters(table, &kind);
+    if speaks_of_scores {
+        check_scores(table, names, against, &fixture);
+    }
     let scope = scope(&metric, names)?;
     let tolerance = table
         .read("tolerance", |value| {
-            let read = if kind == "exact" { value::margin } else { value::tolerance };
-            in_scale(read(value)?, &scope)
+            let read = if kind == "exact" || kind == DROP {
+                value::margin
+            } else {
+                value::tolerance
+            };
+            let tolerance = read(value)?;
+            if kind == DROP {
+                of_scores(tolerance)
+            } else {
+                in_scale(tolerance, &scope)
+            }
         })
         .or_else(|| default_tolerance(&kind, against, table, &scope));
     let bound = |key: &str| table.read(key, |value| parse_bound(&value::bound(value)?, &scope));
@@ -92,10 +110,41 @@ fn rule(table: &Table<'_>, names: &Names<'_, '_>) -> Option<DeclaredRule> {
         max: table.read("max", |value| size(value::tolerance(value)?, &scope)),
         at_least: bound("at_least"),
         at_most: bound("at_most"),
+        test: table.read("test", value::choice(&[("point", Test::Point), ("paired", Test::Paired)])),
         ..bare(kind, against, table.reading.place_of(table.at))
     };
     check_bounds(table, &rule);
     Some(DeclaredRule { required, rule })
+}
+
+/// What holds of a rule on scores alone.
+fn check_scores(table: &Table<'_>, names: &Names<'_, '_>, against: Against, fixture: &str) {
+    let at = |key: &str| table.value(key).map_or(table.at, |value| value.span().start);
+    if !names.from_file {
+        let why = "drop speaks of scores in another tool's files: write source = \"ingest\", or another kind";
+        table.fault(at("kind"), "kind", why);
+    }
+    if against == Against::Base {
+        let why = "a drop is against the base model's scores, which --baseline or ingest.baseline names: write \"baseline\"";
+        table.fault(at("against"), "against", why);
+    }
+    if fixture != "*" {
+        table.fault(
+            at("fixture"),
+            "fixture",
+            "scores have no fixture: leave the key out, and name the task as the metric",
+        );
+    }
+}
+
+/// A tolerance of scores: points, or percent of the base's score.
+fn of_scores(tolerance: Tolerance) -> Result<Tolerance, String> {
+    match tolerance.scale {
+        Scale::Pp | Scale::Pct => Ok(tolerance),
+        Scale::Abs => Err(format!(
+            "{tolerance}: a score falls by points or by a share of the base's: write \"1pp\" or \"1%\""
+        )),
+    }
 }
 
 fn check_names(table: &Table<'_>, metric: &str, fixture: &str, names: &Names<'_, '_>) {

@@ -54,7 +54,7 @@ fn keys(table: &Table<'_>, from_file: bool) -> SeriesPattern {
         reduce: table.read("reduce", value::choice(&reductions)).unwrap_or(Reduce::Median),
         unit,
         better,
-        tolerance: table.read("tolerance", value::tolerance).unwrap_or_else(default_tolerance),
+        tolerance: table.read("tolerance", value::tolerance),
         role: table.read("role", value::choice(&roles)).unwrap_or_default(),
         resolution: table.read("resolution", value::positive),
         review_above_pct: table.read("review_above", |value| {
@@ -65,14 +65,6 @@ fn keys(table: &Table<'_>, from_file: bool) -> SeriesPattern {
                 Err("0% calls every gain suspicious: give more, or leave the key out".to_owned())
             }
         }),
-    }
-}
-
-fn default_tolerance() -> Tolerance {
-    Tolerance {
-        value: DEFAULT_TOLERANCE_PCT,
-        scale: Scale::Pct,
-        unit: None,
     }
 }
 
@@ -92,11 +84,13 @@ fn metric(table: &Table<'_>, keys: &SeriesPattern) -> Option<Metric> {
         resolution: keys.resolution,
         review_above_pct: keys.review_above_pct,
     };
+    let tolerance = keys.tolerance.clone().unwrap_or(Tolerance {
+        value: DEFAULT_TOLERANCE_PCT,
+        scale: Scale::Pct,
+        unit: None,
+    });
     let at = table.value("tolerance").map_or(table.at, |value| value.span().start);
-    metric
-        .with_tolerance(&keys.tolerance)
-        .map_err(|why| table.reading.fault(at, why))
-        .ok()
+    metric.with_tolerance(&tolerance).map_err(|why| table.reading.fault(at, why)).ok()
 }
 
 /// What holds where gate measures itself.
@@ -158,7 +152,7 @@ pub(super) fn patterns(named: &[Named<'_>]) -> Vec<SeriesPattern> {
         reduce: Reduce::Median,
         unit: None,
         better: None,
-        tolerance: default_tolerance(),
+        tolerance: None,
         role: Role::Gate,
         resolution: None,
         review_above_pct: None,

@@ -7,8 +7,10 @@ use toml::de::DeValue;
 
 use super::declaration::{Ingest, PlanKeys, Require, TelemetryKeys, Warmup};
 use super::reading::Table;
+use super::scores::ModelName;
 use super::words::distinct;
 use super::{paths, value};
+use crate::model::eval::Extent;
 use crate::model::identity::COMPARABLE;
 use crate::model::plan::{MAX_BLOCKS, Objective, OnInconclusive, Order};
 use crate::model::telemetry::EVERY;
@@ -165,6 +167,19 @@ pub(super) fn ingest(root: &Table<'_>) -> Option<Ingest> {
         groups: texts("groups"),
         strict_config: table.read("strict_config", value::switch).unwrap_or(false),
         max_failed_pct: table.read("max_failed", value::percent(100.0)).unwrap_or(0.0),
+        limited: table.read("limited", value::switch).unwrap_or(false),
+        baseline: table.read("baseline", |value| {
+            let path = value::filled(value)?;
+            paths::inside(&path).map(|()| path)
+        }),
+        base_model: table.read("base_model", |value| ModelName::parse(&value::filled(value)?)),
+        scale: table.read("scale", scale),
+        base_scale: table.read("base_scale", scale),
         metrics: Vec::new(),
     })
+}
+
+/// The scale of a side's scores.
+fn scale(value: &DeValue<'_>) -> Result<Extent, String> {
+    value::choice(&[("0-1", Extent::One), ("0-100", Extent::Hundred)])(value)
 }

@@ -80,6 +80,7 @@ pub fn rule(kind: &str, against: Against) -> Rule {
         max: None,
         at_least: None,
         at_most: None,
+        test: None,
     }
 }
 
@@ -214,6 +215,7 @@ impl Maker {
             complete: vec!["source".to_owned(), "artifacts".to_owned()],
             equal: EQUAL.map(str::to_owned).to_vec(),
             measured: BTreeMap::new(),
+            scores: None,
         };
         let mut plan = plan(self.blocks, cells);
         if self.alone {
@@ -241,6 +243,7 @@ impl Maker {
             warmups: Vec::new(),
             samples: Vec::new(),
             ended: None,
+            scores: None,
         };
         let case = Case {
             gate: &gate,

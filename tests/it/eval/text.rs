@@ -204,6 +204,7 @@ fn what_would_not_read_back_is_not_written() {
         (
             of(Score {
                 setup: Setup {
+                    task_hash: Some("ab12".to_owned()),
                     harness: Some(String::new()),
                     ..Setup::default()
                 },
@@ -281,6 +282,7 @@ fn any_score() -> impl Strategy<Value = Score> {
             of: items,
             stderr,
             setup: Setup {
+                task_hash: Some("ab12".to_owned()),
                 few_shot,
                 chat_template,
                 task_version,

@@ -18,7 +18,7 @@ use super::{Group, Key, Score};
 /// The version of the text that this module reads and writes.
 pub const VERSION: u32 = 1;
 /// The first word of the file.
-const HEAD: &str = "gate-eval-baseline";
+pub const HEAD: &str = "gate-eval-baseline";
 /// Fewest and most hexadecimal digits of a model's digest.
 const DIGEST_DIGITS: std::ops::RangeInclusive<usize> = 8..=64;
 
@@ -107,6 +107,7 @@ impl EvalBaseline {
     }
 }
 
-fn is_digest(text: &str) -> bool {
+/// Whether a text is the digest of a model's files.
+pub fn is_digest(text: &str) -> bool {
     DIGEST_DIGITS.contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

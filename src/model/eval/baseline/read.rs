@@ -198,6 +198,7 @@ fn score(mut fields: Fields<'_>) -> Result<ScoreLine, Wrong> {
         task_version,
         harness,
         limit: extras.remove("limit"),
+        task_hash: extras.remove("task_hash"),
         config: config.map_err(|what| (fields.text.len(), what))?.unwrap_or_default(),
     };
     let score = Score {
@@ -242,8 +243,8 @@ fn optional<T>(fields: &mut Fields<'_>, what: &str, read: impl Fn(&str) -> Resul
 }
 
 fn extent(word: &str) -> Result<Extent, String> {
-    let known = [Extent::One, Extent::Hundred].into_iter().find(|extent| extent.word() == word);
-    known.ok_or_else(|| format!("scale {word:?}: want 0-1, 0-100 or -"))
+    let known = Extent::ALL.into_iter().find(|extent| extent.word() == word);
+    known.ok_or_else(|| format!("scale {word:?}: want 0-1, 0-100, open or -"))
 }
 
 fn aim(word: &str) -> Result<Aim, String> {

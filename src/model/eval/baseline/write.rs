@@ -128,7 +128,11 @@ impl fmt::Display for ScoreLine {
             "score  {task}  {metric}  {filter}  {date}  {record}  {extent}  {aim}  {value}  {items}  {of}  {stderr}  {few_shot}  {version}  {harness}"
         )?;
         let mut all = self.extras.clone();
-        let known = [("chat_template", &setup.chat_template), ("limit", &setup.limit)];
+        let known = [
+            ("chat_template", &setup.chat_template),
+            ("limit", &setup.limit),
+            ("task_hash", &setup.task_hash),
+        ];
         let stated = known.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?)));
         all.extend(stated);
         if !setup.config.is_empty() {

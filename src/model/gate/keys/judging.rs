@@ -98,7 +98,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key(
         "rule.against",
-        Value("\"base\""),
+        Means("\"base\"; \"baseline\" of a drop"),
         "\"base\" or \"baseline\"",
         "What the candidate is compared with: the base arm of the same session, or the committed baseline of others.",
     ),
@@ -122,9 +122,15 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key(
         "rule.tolerance",
-        Means("the metric's; 5% of a hold against baseline"),
-        "a tolerance in the metric's scale; exact takes zero too",
-        "hold, exact: the slowdown to catch, where it is not the metric's.",
+        Means("the metric's; 5% of a hold against baseline; 1pp of a drop"),
+        "a tolerance in the metric's scale; exact and drop take zero too",
+        "hold, exact: the slowdown to catch, where it is not the metric's; drop: how far a score may fall, in points or in percent of the base's.",
+    ),
+    key(
+        "rule.test",
+        Means("\"point\" of a drop"),
+        "\"point\" or \"paired\"",
+        "drop: whether the fall of the score alone fails it, or only together with the paired test of the single items.",
     ),
     key(
         "rule.max",
@@ -205,5 +211,35 @@ pub(super) const KEYS: &[Key] = &[
         Value("\"0%\""),
         PERCENT,
         "Failed requests that a tool may report.",
+    ),
+    key(
+        "ingest.limited",
+        Value("false"),
+        SWITCH,
+        "Whether scores on a part of a task's items are judged, where both sides have the same limit.",
+    ),
+    key(
+        "ingest.baseline",
+        Means("the only file in baselines/eval/, or the one of ingest.base_model"),
+        "a path relative to the repository",
+        "The base model's scores: an eval baseline, a result file, or a folder of results.",
+    ),
+    key(
+        "ingest.base_model",
+        Means("any model, with a warning"),
+        "a model's name, such as \"Qwen/Qwen3-8B\", or with its digest behind an @",
+        "The model that the base's scores must be of.",
+    ),
+    key(
+        "ingest.scale",
+        Means("as the file tells, else seen only where both sides lie within 0 and 1"),
+        "\"0-1\" or \"0-100\"",
+        "The scale of the scores.",
+    ),
+    key(
+        "ingest.base_scale",
+        Means("as the base's file tells"),
+        "\"0-1\" or \"0-100\"",
+        "The scale of the base's scores.",
     ),
 ];

@@ -1,0 +1,182 @@
+//! Where gates and baselines are read from: the base branch's tip on a pull request, so that a change cannot loosen the rule that judges it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+
+use crate::edge::git::{self, Event, Repository};
+use crate::edge::{environment, files};
+
+/// Where rules come from.
+pub struct Rules {
+    repository: Option<Repository>,
+    top: PathBuf,
+    /// The revision; none means the working tree.
+    pub revision: Option<String>,
+    /// That revision, or the working tree, in words.
+    pub words: String,
+}
+
+/// One file where the rules come from.
+pub struct Found {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Where they were read, in words: `base tip 1a2b3c4`, `working tree`.
+    pub from: String,
+    /// What a reviewer must see about it.
+    pub banner: Option<String>,
+    /// The rules do not have it: what it says only advises.
+    pub is_new: bool,
+}
+
+impl Rules {
+    /// Looks at the repository around the working folder and at this job's event; outside a repository files are read as they stand.
+    ///
+    /// # Errors
+    /// When the revision is not here, or a pull request's job runs outside its repository.
+    pub fn open(wanted: Option<&str>) -> Result<Self> {
+        let folder = files::working_folder()?;
+        let event = Event::of_this_job()?;
+        if git::top(&folder).is_none() {
+            if wanted.is_some() || event.is_some() {
+                bail!("rules come from a revision, and this is no git repository: run inside the checkout");
+            }
+            return Ok(Self {
+                repository: None,
+                top: folder,
+                revision: None,
+                words: "working tree".to_owned(),
+            });
+        }
+        let repository = Repository::open(&folder, &environment::of_children(&[]).kept)?;
+        let (revision, words) = revision(&repository, event.as_ref(), wanted)?;
+        Ok(Self {
+            top: repository.top().to_owned(),
+            repository: Some(repository),
+            revision,
+            words,
+        })
+    }
+
+    /// A file, by its path from the working folder: where the rules come from if the repository holds it, else as it stands. None where
+    /// there is no such file.
+    ///
+    /// # Errors
+    /// When it is a link, too large, or cannot be read.
+    pub fn read(&self, path: &Path, max_bytes: u64) -> Result<Option<Found>> {
+        let own = files::read_input(&files::working_folder()?.join(path), max_bytes)?;
+        let (Some(revision), Some(repository), Some(inside)) = (&self.revision, &self.repository, self.inside(path)) else {
+            return Ok(own.map(|bytes| self.found(bytes)));
+        };
+        let there = repository.read_blob(revision, &inside)?;
+        Ok(match (there, own) {
+            (Some(bytes), _) if bytes.len() as u64 > max_bytes => bail!("{inside}: over {max_bytes} bytes, more are not read"),
+            (Some(bytes), own) => {
+                let banner = match own {
+                    Some(own) if own == bytes => None,
+                    Some(_) => Some(format!("this change edits {inside}: that of the {} is used", self.words)),
+                    None => Some(format!("this change removes {inside}: that of the {} is used", self.words)),
+                };
+                Some(Found {
+                    banner,
+                    ..self.found(bytes)
+                })
+            }
+            (None, Some(own)) => Some(Found {
+                bytes: own,
+                from: "candidate".to_owned(),
+                banner: Some(format!(
+                    "{inside} is new: the {} does not have it, so that it only advises",
+                    self.words
+                )),
+                is_new: true,
+            }),
+            (None, None) => None,
+        })
+    }
+
+    /// A file as the rules' revision has it; none where rules come from the working tree, or it does not have the file.
+    ///
+    /// # Errors
+    /// When it is larger than `max_bytes`, or cannot be read.
+    pub fn committed(&self, path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>> {
+        let (Some(revision), Some(repository), Some(inside)) = (&self.revision, &self.repository, self.inside(path)) else {
+            return Ok(None);
+        };
+        match repository.read_blob(revision, &inside)? {
+            Some(bytes) if bytes.len() as u64 > max_bytes => bail!("{inside}: over {max_bytes} bytes, more are not read"),
+            other => Ok(other),
+        }
+    }
+
+    fn found(&self, bytes: Vec<u8>) -> Found {
+        Found {
+            bytes,
+            from: self.words.clone(),
+            banner: None,
+            is_new: false,
+        }
+    }
+
+    /// A declared path, which is relative to the top, as short as it can be named from here.
+    pub fn named(&self, path: &str) -> PathBuf {
+        short(&self.top.join(path))
+    }
+
+    /// The files of a folder of the rules, by their paths from the working folder, sorted.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn list(&self, folder: &str, suffix: &str) -> Result<Vec<PathBuf>> {
+        let below = self.top.join(folder);
+        let mut found = if files::is_folder(&below) {
+            files::listing(&below, suffix)?
+        } else {
+            Vec::new()
+        };
+        if let (Some(revision), Some(repository)) = (&self.revision, &self.repository) {
+            let there = repository.list(revision, folder)?.into_iter();
+            let there = there.filter(|name| name.ends_with(suffix) && !name.contains('/'));
+            found.extend(there.map(|name| below.join(name)));
+        }
+        found.sort_unstable();
+        found.dedup();
+        Ok(found.iter().map(|path| short(path)).collect())
+    }
+
+    /// A path below the top of the working tree as the repository names it; none where it lies outside.
+    fn inside(&self, path: &Path) -> Option<String> {
+        let absolute = files::working_folder().ok()?.join(path);
+        let folder = absolute.parent()?.canonicalize().ok()?;
+        let top = self.top.canonicalize().ok()?;
+        let below = folder.join(absolute.file_name()?);
+        Some(below.strip_prefix(&top).ok()?.to_string_lossy().into_owned())
+    }
+}
+
+/// A path as short as it can be named from here.
+fn short(path: &Path) -> PathBuf {
+    let below = |folder: PathBuf| path.strip_prefix(folder).ok().map(Path::to_owned);
+    files::working_folder().ok().and_then(below).unwrap_or_else(|| path.to_owned())
+}
+
+/// The revision that rules are read from, and what it is called.
+///
+/// # Errors
+/// When it is not here.
+pub fn revision(repository: &Repository, event: Option<&Event>, wanted: Option<&str>) -> Result<(Option<String>, String)> {
+    let short = |commit: &str| commit.chars().take(7).collect::<String>();
+    if let Some(revision) = wanted {
+        let commit = repository.commit(revision)?;
+        let commit = commit.ok_or_else(|| anyhow!("--rules-from {revision}: no such commit here"))?;
+        let words = format!("revision {}", short(&commit));
+        return Ok((Some(commit), words));
+    }
+    Ok(match git::rules(repository, event)? {
+        Some(tip) => {
+            let words = format!("base tip {}", short(&tip));
+            (Some(tip), words)
+        }
+        None => (None, "working tree".to_owned()),
+    })
+}
