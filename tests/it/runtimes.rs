@@ -21,11 +21,11 @@ fn built(file: Option<&'static str>, feature: &str) -> Option<&'static Path> {
 }
 
 fn opencl() -> Option<&'static Path> {
-    built(option_env!("CARGO_BIN_EXE_gate-ocl"), "opencl")
+    built(option_env!("CARGO_BIN_EXE_gate-ocl").filter(|_| cfg!(feature = "opencl")), "opencl")
 }
 
 fn hip() -> Option<&'static Path> {
-    built(option_env!("CARGO_BIN_EXE_gate-hip"), "hip")
+    built(option_env!("CARGO_BIN_EXE_gate-hip").filter(|_| cfg!(feature = "hip")), "hip")
 }
 
 /// Runs a helper to its end.

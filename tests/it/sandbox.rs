@@ -92,7 +92,17 @@ impl Sandbox {
             (File::create(&path).expect("a file for a stream"), path)
         };
         let ((out, out_path), (err, err_path)) = (stream("out"), stream("err"));
-        let child = command.stdout(out).stderr(err).spawn().expect("the command starts");
+        let command = command.stdout(out).stderr(err);
+        let begun = Instant::now();
+        let child = loop {
+            match command.spawn() {
+                // A process that another test starts just now holds a file that was written a moment ago.
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy && begun.elapsed() < Duration::from_secs(10) => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                child => break child.expect("the command starts"),
+            }
+        };
         Running {
             child,
             out_path,
