@@ -157,12 +157,12 @@ fn a_tool_is_asked_within_its_limit_and_the_older_one_where_it_says_nothing() {
         stand_in(&sandbox, programs);
         identity(&sandbox, &[])
     };
-    let newer = told(&[("amd-smi", &format!("cat {}", file("banner.txt")))]);
+    let newer = told(&[("amd-smi", &format!("cat '{}'", file("banner.txt")))]);
     assert_eq!(
         (&newer["fields"]["smi.tool"], &newer["fields"]["smi.vbios"]),
         (&json!("amd-smi"), &json!(["001.002", null]))
     );
-    let older = told(&[("amd-smi", "exit 3"), ("rocm-smi", &format!("cat {}", file("rocm_smi.txt")))]);
+    let older = told(&[("amd-smi", "exit 3"), ("rocm-smi", &format!("cat '{}'", file("rocm_smi.txt")))]);
     assert_eq!(older["fields"]["smi.tool"], "rocm-smi");
     let failed = told(&[("amd-smi", "echo 'no such device' >&2; exit 3")]);
     assert_eq!(why(&failed, "smi"), "amd-smi: it ended with exit code 3: no such device");
@@ -175,7 +175,7 @@ fn a_tool_is_asked_within_its_limit_and_the_older_one_where_it_says_nothing() {
 #[test]
 fn what_programs_said_is_captured_without_serial_numbers_and_replayed() {
     let helper = helper_says("ok", r#", "devices": [{"name": "X"}]"#);
-    let sandbox = place(&[("gate-ocl", &helper), ("amd-smi", &format!("cat {}", file("static_list.json")))]);
+    let sandbox = place(&[("gate-ocl", &helper), ("amd-smi", &format!("cat '{}'", file("static_list.json")))]);
     let _written = gate(&sandbox, &["host", "capture", "--out", "here.json"]).exits(0);
     let text = sandbox.text("here.json");
     assert!(

@@ -118,7 +118,7 @@ fn with_a_device_it_works_until_the_clocks_are_steady() {
     tree("healthy", &host);
     let table = host.join(CARD).join("gpu_metrics");
     warmed.helper(&format!(
-        "cp {} {}; sleep 5; cp {} {}",
+        "cp '{}' '{}'; sleep 5; cp '{}' '{}'",
         blob("v1_9_load").display(),
         table.display(),
         blob("v1_9_idle").display(),

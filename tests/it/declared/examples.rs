@@ -73,7 +73,7 @@ fn vllm_serve() {
         &project,
         "python3",
         &format!(
-            "[ \"$1\" = -m ] && {{ mkdir -p env/bin; cp pip vllm-program env/bin/; mv env/bin/vllm-program env/bin/vllm; exit; }}\nexec {} \"$@\"",
+            "[ \"$1\" = -m ] && {{ mkdir -p env/bin; cp pip vllm-program env/bin/; mv env/bin/vllm-program env/bin/vllm; exit; }}\nexec '{}' \"$@\"",
             python.display()
         ),
     );
@@ -81,7 +81,7 @@ fn vllm_serve() {
     let server = "import http.server,sys\nclass H(http.server.BaseHTTPRequestHandler):\n  def do_GET(s):\n    s.send_response(200); s.end_headers()\nhttp.server.HTTPServer(('127.0.0.1',int(sys.argv[1])),H).serve_forever()\n";
     project.write("server.py", server);
     let body = format!(
-        "tree=$(dirname \"$0\")/../..\nif [ \"$1\" = serve ]; then exec {} $tree/server.py \"$4\"; fi\nwhile [ $# -gt 0 ]; do [ \"$1\" = --result-dir ] && out=$2; shift; done\n[ -n \"$HF_TOKEN\" ] && [ -d \"$TRITON_CACHE_DIR\" ] || exit 5\ncat $tree/result.json > \"$out/result.json\"",
+        "tree=$(dirname \"$0\")/../..\nif [ \"$1\" = serve ]; then exec '{}' $tree/server.py \"$4\"; fi\nwhile [ $# -gt 0 ]; do [ \"$1\" = --result-dir ] && out=$2; shift; done\n[ -n \"$HF_TOKEN\" ] && [ -d \"$TRITON_CACHE_DIR\" ] || exit 5\ncat $tree/result.json > \"$out/result.json\"",
         python.display()
     );
     project.script("vllm-program", &body);
