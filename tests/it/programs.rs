@@ -67,6 +67,33 @@ fn file(name: &str) -> String {
 }
 
 #[test]
+fn an_identity_tells_of_the_runner_its_group_and_what_is_kept_compiled() {
+    let sandbox = place(&[]).with_env("RUNNER_NAME", "mi300x-0");
+    let before = identity(&sandbox, &[]);
+    assert_eq!(before["fields"]["runner.name"], "mi300x-0");
+    assert!(before["fields"]["host.cgroup"].is_string(), "{before}");
+    assert!(before["fields"].get("caches").is_none(), "there is none yet");
+    let kernels = sandbox.path("../home/.triton/cache/0a");
+    fs::create_dir_all(&kernels).unwrap();
+    fs::write(kernels.join("k.hsaco"), "1234").unwrap();
+    let tuned = sandbox.write("tuned.csv", "x,y\n");
+    let sandbox = sandbox.with_env("PYTORCH_TUNABLEOP_FILENAME", tuned.to_str().unwrap());
+    let caches = identity(&sandbox, &[])["fields"]["caches"].clone();
+    assert_eq!(
+        (&caches[".triton/cache"]["files"], &caches[".triton/cache"]["bytes"]),
+        (&1.into(), &4.into()),
+        "{caches}"
+    );
+    assert_eq!(caches["PYTORCH_TUNABLEOP_FILENAME"]["bytes"], 4);
+    fs::write(kernels.join("l.hsaco"), "").unwrap();
+    let after = identity(&sandbox, &[])["fields"]["caches"].clone();
+    assert_ne!(
+        after[".triton/cache"]["digest"], caches[".triton/cache"]["digest"],
+        "a cache that is warm is another state"
+    );
+}
+
+#[test]
 fn an_identity_tells_of_each_helper_why_it_says_nothing() {
     let sandbox = place(&[]);
     let told = |programs: &[(&str, &str)]| {

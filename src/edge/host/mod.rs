@@ -8,6 +8,7 @@ mod programs;
 mod reader;
 mod snapshot;
 pub(super) mod source;
+mod surroundings;
 pub(super) mod topology;
 mod variables;
 
@@ -30,11 +31,13 @@ const BETWEEN: Duration = Duration::from_millis(200);
 /// The telemetry table is read again with every fifth look, a second apart.
 const TABLE_EVERY: u32 = 5;
 
-/// Reads the machine, and asks the programs that know more: the GPU helpers, and AMD's own tools. Takes as long as they may.
+/// Reads the machine and what surrounds this process, and asks the programs that know more: the GPU helpers, and AMD's own tools. Takes as
+/// long as they may.
 pub fn whole(source: &Source) -> Machine {
     let mut machine = machine(source);
     programs::ask_helpers(source, &mut machine);
     ask_tools(source, &mut machine);
+    machine.surroundings = surroundings::read(source);
     machine
 }
 

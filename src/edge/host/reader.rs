@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::Source;
 use super::{cards, kernel_log, pci, topology, variables};
-use crate::model::host::machine::{Cpu, Driver, Kernel, Machine, Memory, Programs};
+use crate::model::host::machine::{Cpu, Driver, Kernel, Machine, Memory, Programs, Surroundings};
 use crate::model::host::seen::{Seen, Unseen, Why};
 
 /// The number of the namespace that the first process of a machine counts processes in.
@@ -76,6 +76,7 @@ pub fn without_bystanders(source: &Source) -> Machine {
         container: container(source),
         env: variables::read(source),
         programs: Programs::default(),
+        surroundings: Surroundings::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::card::{Card, GUEST_MI300X, Node};
-use super::machine::Machine;
+use super::machine::{Machine, Surroundings};
 use super::seen::Seen;
 use super::smi::{Smi, Told};
 use super::visible::{self, visible};
@@ -187,6 +187,15 @@ pub fn described(machine: &Machine) -> Described {
     all.put("host.memory_bytes", machine.memory.total_bytes.clone());
     all.put("host.container", Ok(machine.container.is_some()));
     all.put("env", Ok(json!(machine.env)));
+    let Surroundings { runner, cgroup, caches } = &machine.surroundings;
+    for (field, value) in [("runner.name", runner), ("host.cgroup", cgroup)] {
+        if let Some(value) = value {
+            all.put(field, Ok(value.as_str()));
+        }
+    }
+    if !caches.is_empty() {
+        all.put("caches", Ok(json!(caches)));
+    }
     programs(machine, &mut all);
     all
 }

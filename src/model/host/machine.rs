@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::card::{Card, Node, Process};
@@ -59,6 +60,32 @@ pub struct Machine {
     pub env: BTreeMap<String, String>,
     /// What programs say beside the files.
     pub programs: Programs,
+    /// What surrounds the process that asks; nothing where another machine is read.
+    pub surroundings: Surroundings,
+}
+
+/// What surrounds a process, beside the hardware.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// The name of the runner that its job runs on.
+    pub runner: Option<String>,
+    /// Its control group.
+    pub cgroup: Option<String>,
+    /// What libraries keep compiled or tuned, by folder or variable.
+    pub caches: BTreeMap<String, Cache>,
+}
+
+/// What a library keeps compiled or tuned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Cache {
+    /// How many files.
+    pub files: u64,
+    /// Their size.
+    pub bytes: u64,
+    /// Whether every file was looked at.
+    pub is_whole: bool,
+    /// `b3:` and the BLAKE3 of their names and sizes.
+    pub digest: String,
 }
 
 /// What programs say of the machine; nothing where nobody asked them.
