@@ -82,6 +82,12 @@ need_python() {
   PATH=$PWD/$folder/bin:$PATH
 }
 
+# need_npm PACKAGE@VERSION...: installs packages from npm into a folder of their own below target.
+need_npm() {
+  mkdir -p target/tools/npm
+  npm install --no-audit --no-fund --silent --no-save --prefix target/tools/npm "$@" >&2
+}
+
 need_package() {
   echo "missing: installing $1" >&2
   apt_install "$1"

@@ -33,15 +33,23 @@ pub(super) struct Told<'a> {
 }
 
 /// Whether a job is to be told: as `--github` says, else whether this is a step of one.
-pub(super) fn is_wanted(option: Option<bool>) -> bool {
+fn is_wanted(option: Option<bool>) -> bool {
     option.unwrap_or_else(step::is_one)
+}
+
+/// Shows the answer, and tells the job around this process where that is wanted.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub(super) fn show(told: &Told<'_>, github: Option<bool>) -> Result<()> {
+    if is_wanted(github) { tell(told) } else { answer(told.shown) }
 }
 
 /// Shows the answer, and tells the job: what cannot be told is said, and the command goes on.
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub(super) fn tell(told: &Told<'_>) -> Result<()> {
+fn tell(told: &Told<'_>) -> Result<()> {
     let remarks = commands(&remarks(told));
     if told.format == "terminal" {
         // The names in it are foreign.

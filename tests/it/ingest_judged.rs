@@ -446,3 +446,23 @@ fn the_newest_of_several_is_told_by_the_dates_inside() {
     let record = judged(&sandbox, &floor, &["out".to_owned()]).exits(0).record();
     assert_eq!(record["evidence"]["samples"][0]["detail"]["file"], "out/a.json");
 }
+
+#[test]
+fn the_job_around_it_is_told() {
+    let sandbox = Sandbox::new();
+    let words = sequence(&sandbox, "ABBABAAB", 80.0);
+    let file = |name: &str| sandbox.path(name).display().to_string();
+    let (output, summary) = (file("output"), file("summary.md"));
+    let sandbox = sandbox
+        .with_env("GITHUB_ACTIONS", "true")
+        .with_env("GITHUB_OUTPUT", &output)
+        .with_env("GITHUB_STEP_SUMMARY", &summary);
+    let done = judged(&sandbox, HOLD, &words).exits(1);
+    assert_eq!(verdict(&done.record()), "regression", "standard output holds the record alone");
+    assert!(sandbox.text("output").contains("exit-code") && sandbox.text("output").contains("\nfail\n"));
+    assert!(
+        sandbox.text("summary.md").contains("### gate: fail: regression"),
+        "{}",
+        sandbox.text("summary.md")
+    );
+}

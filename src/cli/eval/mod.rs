@@ -19,7 +19,7 @@ use found::Choice;
 use super::perf::shell_line;
 use super::record::{Parts, Places, exit_code, format_name, shown, write};
 use super::rules::Rules;
-use super::{answer, parse};
+use super::{parse, step};
 use crate::adapter::{self, Adapter};
 use crate::edge::{clock, files, git, ledger};
 use crate::model::eval::Extent;
@@ -103,6 +103,9 @@ pub struct Eval {
     /// The ledger to append the record to [default: .gate/ledger.jsonl]
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
+    /// Tell the job around it: summary, outputs, annotations [default: where GITHUB_ACTIONS is true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    github: Option<bool>,
 }
 
 fn tolerance(text: &str) -> Result<Tolerance, String> {
@@ -159,8 +162,17 @@ impl Eval {
         let record = self.judged(declared, candidate, base)?;
         let records = [ledger::append(&places.ledger, record)?];
         write(&records, self.out.as_deref())?;
-        answer(&shown(&records, &self.format)?)?;
-        Ok(exit_code(&records, &[]))
+        let (shown, exit_code) = (shown(&records, &self.format)?, exit_code(&records, &[]));
+        let told = step::Told {
+            records: &records,
+            errors: &[],
+            shown: &shown,
+            format: &self.format,
+            out: self.out.as_deref(),
+            exit_code,
+        };
+        step::show(&told, self.github)?;
+        Ok(exit_code)
     }
 
     /// The results that are judged: the named ones, else those that the gate names.

@@ -13,7 +13,7 @@ use crate::adapter;
 use crate::cli::gates::{GATE_MAX_BYTES, read};
 use crate::cli::record::{self, Parts, Places};
 use crate::cli::results::{self, Found, Reading, keys};
-use crate::cli::{answer, say};
+use crate::cli::{say, step};
 use crate::edge::{clock, files, ledger};
 use crate::judge::rule::needs_base;
 use crate::model::gate::declaration::{Declaration, Ingest as Keys, Series, Source};
@@ -67,8 +67,17 @@ impl Ingest {
         let record = ledger::append(&places.ledger, parts.judged(None, BTreeMap::new())?)?;
         let records = [record];
         record::write(&records, self.out.as_deref())?;
-        answer(&record::shown(&records, &self.format)?)?;
-        Ok(record::exit_code(&records, &[]))
+        let (shown, exit_code) = (record::shown(&records, &self.format)?, record::exit_code(&records, &[]));
+        let told = step::Told {
+            records: &records,
+            errors: &[],
+            shown: &shown,
+            format: &self.format,
+            out: self.out.as_deref(),
+            exit_code,
+        };
+        step::show(&told, self.github)?;
+        Ok(exit_code)
     }
 
     /// Every named result with its arm. One that is refused ends it all: what is left would be a choice.

@@ -52,6 +52,9 @@ pub struct Ingest {
     /// The ledger to append the record to [default: .gate/ledger.jsonl]
     #[arg(long, value_name = "FILE", requires = "gate")]
     ledger: Option<PathBuf>,
+    /// Tell the job around it of a judgement: summary, outputs, annotations [default: where GITHUB_ACTIONS is true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", requires = "gate")]
+    github: Option<bool>,
     /// List the adapters
     #[arg(long)]
     list: bool,

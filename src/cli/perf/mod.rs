@@ -27,7 +27,7 @@ use clap::{Args, ValueEnum};
 use session::Device;
 
 use super::record::{self, Places};
-use super::{answer, of_signal, parse, say, step};
+use super::{of_signal, parse, say, step};
 use crate::edge::session::{Header, Session};
 use crate::edge::{device, files, ledger};
 use crate::model::metric::{Metric, Tolerance};
@@ -193,18 +193,15 @@ impl Perf {
         let shown = record::shown(&records, &self.format)?;
         let code = record::exit_code(&records, &errors);
         let exit_code = signal.map_or(code, of_signal);
-        if step::is_wanted(self.github) {
-            step::tell(&step::Told {
-                records: &records,
-                errors: &errors,
-                shown: &shown,
-                format: &self.format,
-                out: self.out.as_deref(),
-                exit_code,
-            })?;
-        } else {
-            answer(&shown)?;
-        }
+        let told = step::Told {
+            records: &records,
+            errors: &errors,
+            shown: &shown,
+            format: &self.format,
+            out: self.out.as_deref(),
+            exit_code,
+        };
+        step::show(&told, self.github)?;
         for error in &errors {
             say(&format!("gate: error: {error:#}"));
         }

@@ -10,7 +10,7 @@ use crate::cli::gates::{GATE_MAX_BYTES, read};
 use crate::cli::rules;
 use crate::edge::arms::claim::Claim;
 use crate::edge::arms::trees::Trees;
-use crate::edge::environment::Scrubbed;
+use crate::edge::environment::{self, Scrubbed};
 use crate::edge::files;
 use crate::edge::git::{self, Candidate, Chosen, Event, Repository, choose};
 use crate::model::gate::declaration::{Declaration, Source};
@@ -70,6 +70,7 @@ impl Workspace {
             .context("declared gates need a git repository: run in one, or compare two commands with --a and --b")?;
         let trees = Trees::open(state, &repository)?;
         let event = Event::of_this_job()?;
+        refuse_a_token_in_a_forks_run(event.as_ref())?;
         let chosen = match &options.revisions {
             Some((a, b)) => Ok(Chosen::of_two(a, b)),
             None => choose(&repository, event.as_ref(), options.base.as_deref()).map_err(|error| format!("{error:#}")),
@@ -248,6 +249,18 @@ impl Workspace {
             }),
             Err(faults) => Err(faults.iter().map(ToString::to_string).collect()),
         }))
+    }
+}
+
+/// Refuses to build a fork's code beside a token: what runs here as this user could read it out of this very process.
+fn refuse_a_token_in_a_forks_run(event: Option<&Event>) -> Result<()> {
+    let token = ["GATE_TOKEN", "GITHUB_TOKEN"].into_iter().find(|name| environment::is_set(name));
+    match token.filter(|_| event.is_some_and(Event::is_from_fork)) {
+        Some(name) => bail!(
+            "{name} is set, and this run builds and measures the code of a fork, which could read it: take it out of the step; \
+             gate-report posts from a job of its own"
+        ),
+        None => Ok(()),
     }
 }
 

@@ -233,3 +233,20 @@ fn a_shallow_clone_says_how_it_must_be_checked_out() {
     assert_eq!(outcome(&record), "fail");
     assert_eq!(base(&record).1, "the merge base of the pull request and origin/main");
 }
+
+#[test]
+fn a_forks_code_is_not_built_beside_a_token() {
+    let project = Project::new();
+    let tip = project.git(&["rev-parse", "HEAD"]);
+    project.git(&["update-ref", "refs/remotes/origin/main", &tip]);
+    let head = project.commit("a change");
+    let project = pull_request(project, &tip, &head);
+    let _done = project.perf(&[]).exits(0);
+    for name in ["GATE_TOKEN", "GITHUB_TOKEN"] {
+        let mut command = project.sandbox.command(&["perf"]);
+        command.env(name, "ghs_NotARealToken");
+        let done = project.sandbox.start(command).wait().exits(2);
+        let done = done.says(&format!("{name} is set, and this run builds and measures the code of a fork"));
+        assert!(!done.err.contains("NotARealToken"), "{}", done.err);
+    }
+}

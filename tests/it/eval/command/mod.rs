@@ -134,3 +134,29 @@ pub fn last(sandbox: &Sandbox) -> Value {
     assert!(done.out.contains(", 0 violations"), "{}", done.out);
     sandbox.ledger().pop().expect("a record")
 }
+
+#[test]
+fn the_job_around_it_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.write("base.json", Made::of(BASE).task("gsm8k", 800, 1000).0.to_string());
+    sandbox.write("tuned.json", Made::of(TUNED).task("gsm8k", 700, 1000).0.to_string());
+    let file = |name: &str| sandbox.path(name).display().to_string();
+    let (output, summary) = (file("output"), file("summary.md"));
+    let sandbox = sandbox.with_env("GITHUB_OUTPUT", &output).with_env("GITHUB_STEP_SUMMARY", &summary);
+    let words = [
+        "eval",
+        "tuned.json",
+        "--baseline",
+        "base.json",
+        "--tolerance",
+        "1pp",
+        "--format",
+        "json",
+    ];
+    let _done = sandbox.gate(&words).exits(1);
+    assert_eq!(sandbox.text("output"), "", "outside of a job nobody is told");
+    let done = sandbox.gate(&[&words[..], &["--github"]].concat()).exits(1);
+    assert_eq!(done.record()["judgement"]["outcome"], "fail");
+    assert!(done.err.contains("::error "), "{}", done.err);
+    assert!(sandbox.text("output").contains("\nfail\n") && sandbox.text("summary.md").contains("### gate: fail"));
+}
