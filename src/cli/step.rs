@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Error, Result};
 
-use super::{answer, records, say};
+use super::{answer, record, records, say};
 use crate::edge::{job, step};
 use crate::model::github::{Annotation, Level};
 use crate::model::record::{Record, short};
@@ -35,6 +35,25 @@ pub(super) struct Told<'a> {
 /// Whether a job is to be told: as `--github` says, else whether this is a step of one.
 fn is_wanted(option: Option<bool>) -> bool {
     option.unwrap_or_else(step::is_one)
+}
+
+/// Writes sealed records out where that is asked for, shows them, and tells the job: the end of a command that only judges. Gives the exit code.
+///
+/// # Errors
+/// When they cannot be written or shown.
+pub(super) fn finish(records: &[Record], format: &str, out: Option<&Path>, github: Option<bool>) -> Result<u8> {
+    record::write(records, out)?;
+    let (shown, exit_code) = (record::shown(records, format)?, record::exit_code(records, &[]));
+    let told = Told {
+        records,
+        errors: &[],
+        shown: &shown,
+        format,
+        out,
+        exit_code,
+    };
+    show(&told, github)?;
+    Ok(exit_code)
 }
 
 /// Shows the answer, and tells the job around this process where that is wanted.

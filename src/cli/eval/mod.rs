@@ -17,7 +17,7 @@ use declared::Declared;
 use found::Choice;
 
 use super::perf::shell_line;
-use super::record::{Parts, Places, exit_code, format_name, shown, write};
+use super::record::{Parts, Places, format_name};
 use super::rules::Rules;
 use super::{parse, step};
 use crate::adapter::{self, Adapter};
@@ -161,18 +161,7 @@ impl Eval {
         refuse_itself(&candidate, &base)?;
         let record = self.judged(declared, candidate, base)?;
         let records = [ledger::append(&places.ledger, record)?];
-        write(&records, self.out.as_deref())?;
-        let (shown, exit_code) = (shown(&records, &self.format)?, exit_code(&records, &[]));
-        let told = step::Told {
-            records: &records,
-            errors: &[],
-            shown: &shown,
-            format: &self.format,
-            out: self.out.as_deref(),
-            exit_code,
-        };
-        step::show(&told, self.github)?;
-        Ok(exit_code)
+        step::finish(&records, &self.format, self.out.as_deref(), self.github)
     }
 
     /// The results that are judged: the named ones, else those that the gate names.

@@ -66,18 +66,7 @@ impl Ingest {
         }
         let record = ledger::append(&places.ledger, parts.judged(None, BTreeMap::new())?)?;
         let records = [record];
-        record::write(&records, self.out.as_deref())?;
-        let (shown, exit_code) = (record::shown(&records, &self.format)?, record::exit_code(&records, &[]));
-        let told = step::Told {
-            records: &records,
-            errors: &[],
-            shown: &shown,
-            format: &self.format,
-            out: self.out.as_deref(),
-            exit_code,
-        };
-        step::show(&told, self.github)?;
-        Ok(exit_code)
+        step::finish(&records, &self.format, self.out.as_deref(), self.github)
     }
 
     /// Every named result with its arm. One that is refused ends it all: what is left would be a choice.
