@@ -21,6 +21,7 @@ use crate::model::gate::{Gate, matches};
 use crate::model::github::{Job, MeasuredRun, Origin, Pull, measured_pull};
 use crate::model::host::Host;
 use crate::model::judgement::{Disposition, Outcome};
+use crate::model::number::count;
 use crate::model::pattern::Patterns;
 use crate::model::plan::Plan;
 use crate::model::record::{Base, Context, Record, digest, digest_of_plan, short};
@@ -208,11 +209,11 @@ impl Judges {
             }
             let (mut of_gate, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|record| record.gate.name == declared.name);
             left = others;
-            let is_affected = self.is_affected(&declared)?;
+            let unaffected = self.unaffected(&declared)?;
             match (of_gate.pop(), of_gate.is_empty()) {
                 (Some(_), false) => refusals.push(format!("gate {} has several records, and one is its answer", declared.name)),
-                (Some(record), true) if is_affected => told.records.push(self.again(&declared, record)?),
-                (None, _) if is_affected => {
+                (Some(record), true) => told.records.push(self.again(&declared, record, unaffected)?),
+                (None, _) if unaffected.is_none() => {
                     refusals.push(format!("there is no record of gate {}, which this change touches", declared.name))
                 }
                 _ => {}
@@ -225,7 +226,7 @@ impl Judges {
             ));
         }
         if told.records.is_empty() && refusals.is_empty() && told.refused.is_none() {
-            refusals.push("no gate of the base branch is touched by this change".to_owned());
+            refusals.push("the base branch has no gate that says anything of this change".to_owned());
         }
         let all: Vec<String> = told.refused.take().into_iter().chain(refusals).collect();
         told.refused = (!all.is_empty()).then(|| all.join("; "));
@@ -268,18 +269,20 @@ impl Judges {
         Ok(all)
     }
 
-    fn is_affected(&self, declared: &Declared) -> Result<bool> {
+    /// Why a gate has nothing to say of the change, by GitHub's own list of what it touches; none where it has.
+    fn unaffected(&self, declared: &Declared) -> Result<Option<String>> {
         let when = &declared.declaration.when;
         let Some(changed) = self.changed.as_ref().filter(|_| !when.is_empty()) else {
-            return Ok(true);
+            return Ok(None);
         };
         let paths: Vec<&str> = changed.iter().map(String::as_str).collect();
         let touched = matches(when, &paths).map_err(|why| anyhow!("{}: when.paths: {why}", declared.path))?;
-        Ok(!touched.is_empty())
+        let count = count(paths.len() as u64, "changed file");
+        Ok(touched.is_empty().then(|| format!("none of {count} matches {}", when.join(", "))))
     }
 
     /// A record judged by the base branch's gate, plan and baseline: of the record only what was measured, on what, is taken.
-    fn again(&self, declared: &Declared, record: Record) -> Result<Record> {
+    fn again(&self, declared: &Declared, record: Record, unaffected: Option<String>) -> Result<Record> {
         let Record {
             at,
             mut identity,
@@ -306,7 +309,10 @@ impl Judges {
         evidence.warmups.clear();
         identity.missing.truncate(100);
         let host = Host::default();
-        let context = self.context(&claimed, &gate, &plan, &arch, declared, &record)?;
+        let context = Context {
+            unaffected,
+            ..self.context(&claimed, &gate, &plan, &arch, declared, &record)?
+        };
         let mut judgement = judge(&Case {
             gate: &gate,
             plan: &plan,

@@ -310,3 +310,19 @@ fn without_a_triggering_run_nothing_is_reported() {
         .gate(&["status", "--untrusted", "--as", "status", "--records", FILE]);
     let _done = done.exits(2).says("GITHUB_TOKEN");
 }
+
+#[test]
+fn a_change_that_no_gate_guards_passes_by_githubs_own_list_of_its_files() {
+    let mut report = Report::of(100);
+    let gate = format!(
+        "{}\n[when]\npaths = [\"tool.sh\"]\n",
+        report.project.sandbox.text("gates/perf.toml")
+    );
+    report.project.write("gates/perf.toml", gate);
+    report.base = report.project.commit("the gate guards one file");
+    report.pushes(150);
+    // What the run says of it does not count, what GitHub lists does.
+    report.told(0, "failure", "### gate: fail: regression");
+    report.hub.world().files = vec!["README".to_owned()];
+    report.told(0, "success", "### gate: pass");
+}
