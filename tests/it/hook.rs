@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::declared::Project;
@@ -12,13 +12,7 @@ const ZERO: &str = "0000000000000000000000000000000000000000";
 
 /// A project with a remote beside it, and `gate` on its PATH.
 fn project() -> Project {
-    let gate = Path::new(env!("CARGO_BIN_EXE_gate"))
-        .parent()
-        .expect("it is in a folder")
-        .to_owned();
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let all = std::env::join_paths([gate].into_iter().chain(std::env::split_paths(&paths))).expect("plain folders");
-    let project = Project::new().env("PATH", all.to_str().expect("plain folders"));
+    let project = Project::new().with_gate_on_path();
     project.git(&["init", "--quiet", "--bare", "../remote.git"]);
     project.git(&["remote", "add", "origin", "../remote.git"]);
     project

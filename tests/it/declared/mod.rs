@@ -11,7 +11,7 @@ mod selection;
 mod serve;
 mod traces;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -75,6 +75,17 @@ impl Project {
         Self {
             sandbox: self.sandbox.with_env(name, value),
         }
+    }
+
+    /// The same place with the program `gate` first on the `PATH`, for what calls it by its name.
+    pub fn with_gate_on_path(self) -> Self {
+        let gate = Path::new(env!("CARGO_BIN_EXE_gate"))
+            .parent()
+            .expect("it is in a folder")
+            .to_owned();
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        let all = std::env::join_paths([gate].into_iter().chain(std::env::split_paths(&paths))).expect("plain folders");
+        self.env("PATH", all.to_str().expect("plain folders"))
     }
 
     pub fn git(&self, words: &[&str]) -> String {

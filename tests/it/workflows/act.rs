@@ -28,13 +28,7 @@ impl Site {
     /// One where `act` is there; the base is committed, and a branch checked out for the change.
     pub fn new() -> Option<Self> {
         let act = program("act")?;
-        let gate = Path::new(env!("CARGO_BIN_EXE_gate"))
-            .parent()
-            .expect("it is in a folder")
-            .to_owned();
-        let paths = std::env::var_os("PATH").unwrap_or_default();
-        let all = std::env::join_paths([gate].into_iter().chain(std::env::split_paths(&paths))).expect("plain folders");
-        let project = Project::new().env("PATH", all.to_str().expect("plain folders"));
+        let project = Project::new().with_gate_on_path();
         project.git(&["remote", "add", "origin", "https://github.com/example-org/engine.git"]);
         let _done = project.sandbox.gate(&["init", "--workflows", "--runner", "ubuntu-latest"]).exits(0);
         for file in ["gate-measure.yml", "gate-report.yml"] {
