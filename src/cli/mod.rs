@@ -36,13 +36,13 @@ mod workload;
 use std::fmt;
 use std::io::{IsTerminal, Write};
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 use crate::edge::environment;
 use crate::exit;
-use crate::model::text::plain_line;
+use crate::model::text::{no_commands, plain_line};
 use crate::render::Canvas;
 
 /// Measures two commands in fresh processes, decides with a stated error rate, and says so when it cannot.
@@ -114,17 +114,31 @@ pub fn main() -> u8 {
         Command::Completions(completions) => completions.run(),
     };
     code.unwrap_or_else(|error| {
-        if let Some(cancelled) = error.downcast_ref::<Cancelled>() {
-            say(&format!("gate: {cancelled}"));
-            return of_signal(cancelled.signal);
-        }
-        if let Some(violation) = error.downcast_ref::<records::Violation>() {
-            say(&format!("gate: violation: {violation}"));
-            return exit::VIOLATION.code;
-        }
-        say(&format!("gate: error: {error:#}"));
-        exit::ERROR.code
+        let Ended { exit_code, kind, said } = Ended::by(&error);
+        say(&format!("gate: {kind}{said}"));
+        exit_code
     })
+}
+
+/// How an error ends the program.
+struct Ended {
+    exit_code: u8,
+    /// What stands before its words; nothing before those of a signal.
+    kind: &'static str,
+    said: String,
+}
+
+impl Ended {
+    fn by(error: &Error) -> Self {
+        let (exit_code, kind, said) = if let Some(cancelled) = error.downcast_ref::<Cancelled>() {
+            (of_signal(cancelled.signal), "", cancelled.to_string())
+        } else if let Some(violation) = error.downcast_ref::<records::Violation>() {
+            (exit::VIOLATION.code, "violation: ", violation.to_string())
+        } else {
+            (exit::ERROR.code, "error: ", format!("{error:#}"))
+        };
+        Self { exit_code, kind, said }
+    }
 }
 
 /// A signal ended the work before there was anything to show.
@@ -158,7 +172,9 @@ fn refused(error: &clap::Error) -> u8 {
     let what = text.lines().take_while(|line| !line.trim().is_empty());
     let tips = text.lines().filter(|line| line.trim_start().starts_with("tip:"));
     let words: Vec<&str> = what.chain(tips).map(str::trim).collect();
-    say(&format!("gate: {}", words.join(" ")));
+    let said = words.join(" ");
+    step::tell_of_usage(&said);
+    say(&format!("gate: {said}"));
     exit::ERROR.code
 }
 
@@ -174,13 +190,16 @@ fn answer(text: &str) -> Result<()> {
     }
 }
 
-/// Tells something on standard error, each line free of control sequences.
+/// Tells something on standard error, each line free of control sequences and of commands to a runner.
 fn say(text: &str) {
-    let mut err = std::io::stderr().lock();
-    for line in text.lines() {
-        // Nowhere is left to tell that this could not be printed.
-        let _written = writeln!(err, "{}", plain_line(line, 10_000));
-    }
+    let lines = text.lines().map(|line| no_commands(&plain_line(line, 10_000)) + "\n");
+    tell_runner(&lines.collect::<String>());
+}
+
+/// Prints commands to a runner on standard error, as they are.
+fn tell_runner(commands: &str) {
+    // Nowhere is left to tell that this could not be printed.
+    let _written = std::io::stderr().lock().write_all(commands.as_bytes());
 }
 
 /// What standard output is: colours on a terminal only, and not against `NO_COLOR`.

@@ -158,13 +158,18 @@ pub fn shown(records: &[Record], format: &str) -> Result<String> {
     Ok(shown.join(if format == "json" { "" } else { "\n" }))
 }
 
+/// The outcome of records, of which `errors` kept some from being made.
+pub fn outcome(records: &[Record], errors: &[anyhow::Error]) -> Outcome {
+    let outcome = Summary::of(records).outcome;
+    if errors.is_empty() { outcome } else { outcome.max(Outcome::Error) }
+}
+
 /// The exit code of records, of which `errors` kept some from being made.
 pub fn exit_code(records: &[Record], errors: &[anyhow::Error]) -> u8 {
-    let summary = Summary::of(records);
-    match (errors.is_empty(), records.is_empty()) {
-        (true, _) => exit::of_summary(summary).code,
-        (false, true) => exit::ERROR.code,
-        (false, false) => exit::of(summary.outcome.max(Outcome::Error)).code,
+    if errors.is_empty() {
+        exit::of_summary(Summary::of(records)).code
+    } else {
+        exit::of(outcome(records, errors)).code
     }
 }
 

@@ -4,14 +4,16 @@ use std::path::Path;
 
 use anyhow::{Error, Result};
 
-use super::{answer, record, records, say};
-use crate::edge::{job, step};
+use super::{Ended, answer, record, records, say, tell_runner};
+use crate::edge::{environment, job, step};
+use crate::exit;
+use crate::model::fault::Faults;
 use crate::model::github::{Annotation, Level};
 use crate::model::record::{Record, short};
-use crate::model::summary::Summary;
-use crate::render::comment::{About, page};
-use crate::render::status::annotations;
-use crate::render::step::{commands, output, quoted};
+use crate::model::text::no_commands;
+use crate::render::comment::{self, About, page};
+use crate::render::status::{annotations, failure};
+use crate::render::step::{commands, harmless_json, output, quoted};
 
 /// Room below which a page is not put together, in bytes.
 const PAGE_MIN_BYTES: usize = 50_000;
@@ -35,6 +37,48 @@ pub(super) struct Told<'a> {
 /// Whether a job is to be told: as `--github` says, else whether this is a step of one.
 fn is_wanted(option: Option<bool>) -> bool {
     option.unwrap_or_else(step::is_one)
+}
+
+/// Hands the result of a command on, unchanged. Where an error kept it from any answer, the job is told of that first.
+pub(super) fn told(result: Result<u8>, github: Option<bool>) -> Result<u8> {
+    if let Err(error) = &result
+        && is_wanted(github)
+    {
+        let Ended { exit_code, said, .. } = Ended::by(error);
+        tell_of_failure(exit_code, &said, &of_error(error));
+    }
+    result
+}
+
+/// Tells the job of words that are none of the commands that tell one.
+pub(super) fn tell_of_usage(said: &str) {
+    let words = environment::arguments();
+    let gives = |option: &str| words.iter().any(|word| word.split('=').next() == Some(option));
+    let tells = match words.first().map(String::as_str) {
+        Some("perf" | "eval") => true,
+        Some("ingest") => gives("--gate"),
+        _ => false,
+    };
+    let asked = words.iter().rev().find_map(|word| word.strip_prefix("--github"));
+    let github = asked.map(|value| value != "=false");
+    if tells && is_wanted(github) {
+        let said = said.trim_start_matches("error: ");
+        tell_of_failure(exit::ERROR.code, said, &[failure(said, None)]);
+    }
+}
+
+/// Tells the job what kept a command from any answer. A step that reads outputs finds all of them.
+fn tell_of_failure(exit_code: u8, said: &str, remarks: &[Annotation]) {
+    // A signal's code has no word of its own.
+    let outcome = if exit_code == exit::VIOLATION.code {
+        exit::VIOLATION
+    } else {
+        exit::ERROR
+    }
+    .word;
+    tell_runner(&commands(remarks));
+    warn("the outputs of the step", outputs(&values(outcome, &[], None, exit_code)));
+    warn("the summary of the job", step::add_to_summary(&comment::failure(said)));
 }
 
 /// Writes sealed records out where that is asked for, shows them, and tells the job: the end of a command that only judges. Gives the exit code.
@@ -70,28 +114,44 @@ pub(super) fn show(told: &Told<'_>, github: Option<bool>) -> Result<()> {
 /// When standard output cannot be written.
 fn tell(told: &Told<'_>) -> Result<()> {
     let remarks = commands(&remarks(told));
-    if told.format == "terminal" {
-        // The names in it are foreign.
-        let shown = step::token().map_or_else(|_| told.shown.to_owned(), |token| quoted(told.shown, &token));
-        answer(&format!("{shown}{remarks}"))?;
-    } else {
-        // What is read by another program, or redirected to a file, holds nothing else.
-        answer(told.shown)?;
-        say(&remarks);
+    // The names in what is shown are foreign. What is read by another program, or redirected to a file, holds nothing else.
+    match told.format {
+        "terminal" => {
+            let shown = step::token().map_or_else(|_| told.shown.to_owned(), |token| quoted(told.shown, &token));
+            answer(&format!("{shown}{remarks}"))?;
+        }
+        "json" => answer(&harmless_json(told.shown))?,
+        _ => answer(&no_commands(told.shown))?,
     }
-    let values = [
-        ("outcome", Summary::of(told.records).outcome.word().to_owned()),
-        ("disposition", dispositions(told.records)),
-        (
-            "record",
-            told.records.iter().map(|record| short(&record.seal)).collect::<Vec<_>>().join(" "),
-        ),
-        ("records", told.out.map_or_else(String::new, |out| out.display().to_string())),
-        ("exit-code", told.exit_code.to_string()),
-    ];
+    if told.format != "terminal" {
+        tell_runner(&remarks);
+    }
+    let outcome = record::outcome(told.records, told.errors).word();
+    let values = values(outcome, told.records, told.out, told.exit_code);
     warn("the outputs of the step", outputs(&values));
-    warn("the summary of the job", summary(told.records));
+    for error in told.errors {
+        warn(
+            "the summary of the job",
+            step::add_to_summary(&comment::failure(&format!("{error:#}"))),
+        );
+    }
+    if !told.records.is_empty() || told.errors.is_empty() {
+        warn("the summary of the job", summary(told.records));
+    }
     Ok(())
+}
+
+/// The outputs of a step; the file of the records only where there is one in it.
+fn values(outcome: &str, records: &[Record], out: Option<&Path>, exit_code: u8) -> [(&'static str, String); 5] {
+    let out = out.filter(|_| !records.is_empty());
+    let seals: Vec<String> = records.iter().map(|record| short(&record.seal)).collect();
+    [
+        ("outcome", outcome.to_owned()),
+        ("disposition", dispositions(records)),
+        ("record", seals.join(" ")),
+        ("records", out.map_or_else(String::new, |out| out.display().to_string())),
+        ("exit-code", exit_code.to_string()),
+    ]
 }
 
 /// What the records are worth: each word once.
@@ -139,14 +199,21 @@ pub(super) fn warn(what: &str, done: Result<()>) {
 
 /// A remark for each ruling that needs eyes, and for each error.
 fn remarks(told: &Told<'_>) -> Vec<Annotation> {
-    let of_errors = told.errors.iter().map(|error| Annotation {
-        path: String::new(),
-        line: 0,
-        level: Level::Failure,
-        title: "gate".to_owned(),
-        message: format!("{error:#}"),
-    });
-    of_errors.chain(annotations(told.records)).collect()
+    told.errors.iter().flat_map(of_error).chain(annotations(told.records)).collect()
+}
+
+/// A remark on an error; where it is the faults of files, one on each of them, at its place.
+fn of_error(error: &Error) -> Vec<Annotation> {
+    match error.chain().find_map(|cause| cause.downcast_ref::<Faults>()) {
+        Some(faults) => {
+            let at_its_place = faults
+                .all
+                .iter()
+                .map(|fault| failure(&fault.to_string(), Some((&fault.file, fault.line))));
+            at_its_place.collect()
+        }
+        None => vec![failure(&Ended::by(error).said, None)],
+    }
 }
 
 /// A warning on the page of the run.

@@ -67,6 +67,14 @@ pub fn value(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
+/// The words after the name of this program.
+pub fn arguments() -> Vec<String> {
+    std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
 /// The names of this process's variables, sorted; one that is not text is left out.
 pub fn names() -> Vec<String> {
     let mut names: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();

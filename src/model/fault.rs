@@ -36,3 +36,21 @@ impl fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
+
+/// Everything that is wrong with some files, as one error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Faults {
+    /// Whose faults they are: `the gates have faults`.
+    pub whose: &'static str,
+    /// Each of them.
+    pub all: Vec<Fault>,
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.whose)?;
+        self.all.iter().try_for_each(|fault| write!(f, "\n{fault}"))
+    }
+}
+
+impl std::error::Error for Faults {}

@@ -70,17 +70,19 @@ pub fn is_unseen(c: char) -> bool {
     )
 }
 
-/// Lines of which none begins with a command to the runner of a continuous integration: `::` or `##[`, with any spaces before it.
+/// Lines of which none is a command to the runner of a continuous integration: `::` with any spaces before it, or `##[` anywhere.
 pub fn no_commands(text: &str) -> String {
     let part = |line: &str| {
         let begun = line.trim_start();
         let indent = &line[..line.len() - begun.len()];
-        match begun.chars().next() {
-            Some(first) if begun.starts_with("::") || begun.starts_with("##[") => format!("{indent}{first} {}", &begun[1..]),
-            _ => line.to_owned(),
+        if begun.starts_with("::") {
+            format!("{indent}: {}", &begun[1..])
+        } else {
+            line.to_owned()
         }
     };
-    text.split_inclusive('\n').map(part).collect()
+    let text: String = text.split_inclusive('\n').map(part).collect();
+    text.replace("##[", "# #[")
 }
 
 /// Length of the escape sequence at the start of `bytes`, at least 1. An unfinished one ends at the line's end, so that a stray
@@ -149,8 +151,8 @@ mod tests {
     #[test]
     fn no_line_commands_a_runner() {
         assert_eq!(
-            no_commands("::error::x\n  ::set-env y\n##[group]z\na::b\n# c\n::"),
-            ": :error::x\n  : :set-env y\n# #[group]z\na::b\n# c\n: :"
+            no_commands("::error::x\n  ::set-env y\n##[group]z\na::b###[x]\n# c\n::"),
+            ": :error::x\n  : :set-env y\n# #[group]z\na::b## #[x]\n# c\n: :"
         );
     }
 }

@@ -75,6 +75,18 @@ pub fn annotations(records: &[Record]) -> Vec<Annotation> {
     all
 }
 
+/// A remark on what kept a command from its answer, at a place in a file where there is one: `gates/perf.toml` and a line.
+pub fn failure(why: &str, at: Option<(&str, usize)>) -> Annotation {
+    let (path, line) = at.and_then(|(path, line)| place(&format!("{path}:{line}"))).unwrap_or_default();
+    Annotation {
+        path,
+        line,
+        level: Level::Failure,
+        title: "gate".to_owned(),
+        message: cut(why, MESSAGE_MAX_BYTES),
+    }
+}
+
 fn of_rulings(record: &Record) -> impl Iterator<Item = Annotation> {
     record.judgement.verdicts.iter().filter_map(move |ruling| {
         let level = level(ruling)?;

@@ -70,6 +70,11 @@ pub fn quoted(text: &str, token: &str) -> String {
     format!("::stop-commands::{token}\n{text}{end}::{token}::\n")
 }
 
+/// JSON in which the runner finds no command, and which reads back as the same: `#` stands in strings alone, where it may be escaped.
+pub fn harmless_json(json: &str) -> String {
+    json.replace("##[", "#\\u0023[")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +113,16 @@ mod tests {
                 let said = format!("::{more} more like this are in the summary of the job");
                 assert_eq!(of_kind.last().is_some_and(|line| line.ends_with(&said)), more > 0, "{of_kind:?}");
             }
+        }
+    }
+
+    #[test]
+    fn json_without_commands_says_the_same() {
+        for text in ["##[error]x", "###[", "\\##[", "#[", ""] {
+            let json = serde_json::json!({ text: [text] });
+            let harmless = harmless_json(&json.to_string());
+            assert!(!harmless.contains("##["), "{harmless}");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&harmless).unwrap(), json);
         }
     }
 

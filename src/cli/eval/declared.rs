@@ -13,6 +13,7 @@ use crate::judge::scores::KIND;
 use crate::model::eval::Extent;
 use crate::model::eval::evidence::ScoreRun;
 use crate::model::eval::recipe::{self, Recipe};
+use crate::model::fault::Faults;
 use crate::model::gate::declaration::{Declaration, Ingest, Series, SeriesPattern, Source};
 use crate::model::gate::scores::{ModelName, ScorePattern};
 use crate::model::gate::{Against, Gate, Rule, ScoreKeys};
@@ -264,9 +265,9 @@ fn drop_rule(at: String) -> Rule {
 fn of_gate(path: &Path, found: Found) -> Result<Declared> {
     let file = path.display().to_string();
     let text = String::from_utf8(found.bytes).map_err(|_| anyhow!("{file}: not UTF-8"))?;
-    let declaration = read(&text, &file).map_err(|faults| {
-        let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        anyhow!("the gate has faults:\n{}", lines.join("\n"))
+    let declaration = read(&text, &file).map_err(|all| Faults {
+        whose: "the gate has faults",
+        all,
     })?;
     if declaration.source != Source::Ingest {
         bail!("{file}: it measures itself (source = \"run\"): `gate perf` runs it; scores come from files, so write source = \"ingest\"");

@@ -144,6 +144,10 @@ impl Eval {
     /// # Errors
     /// Whatever keeps the scores or the rule from being read; nothing is recorded then.
     pub fn run(&self) -> Result<u8> {
+        step::told(self.judged_and_shown(), self.github)
+    }
+
+    fn judged_and_shown(&self) -> Result<u8> {
         let places = Places::checked(self.ledger.as_deref(), self.out.as_deref())?;
         let rules = Rules::open(self.rules_from.as_deref())?;
         let declared = Declared::of(self, &rules)?;

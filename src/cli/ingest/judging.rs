@@ -16,8 +16,9 @@ use crate::cli::results::{self, Found, Reading, keys};
 use crate::cli::{say, step};
 use crate::edge::{clock, files, ledger};
 use crate::judge::rule::needs_base;
+use crate::model::fault::Faults;
+use crate::model::gate::Gate;
 use crate::model::gate::declaration::{Declaration, Ingest as Keys, Series, Source};
-use crate::model::gate::{Fault, Gate};
 use crate::model::host::Host;
 use crate::model::identity::{Facts, Identity, Unknown};
 use crate::model::plan::{Objective, Plan};
@@ -43,9 +44,9 @@ impl Ingest {
         let places = Places::checked(self.ledger.as_deref(), self.out.as_deref())?;
         let file = path.display().to_string();
         let text = files::read_declared(path, GATE_MAX_BYTES).context("--gate")?;
-        let declaration = read(&text, &file).map_err(|faults| {
-            let lines: Vec<String> = faults.iter().map(Fault::to_string).collect();
-            anyhow!("{}", lines.join("\n"))
+        let declaration = read(&text, &file).map_err(|all| Faults {
+            whose: "the gate has faults",
+            all,
         })?;
         let keys = kept(&declaration, &file)?;
         let mut results = self.results(keys)?;

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::results::table::as_table;
 use super::results::{self, Found, Reading};
-use super::{answer, record, say};
+use super::{answer, record, say, step};
 use crate::adapter::{self, Adapter};
 use crate::exit;
 use files::Files;
@@ -109,7 +109,7 @@ impl Ingest {
             return Ok(exit::PASS.code);
         }
         if let Some(gate) = &self.gate {
-            return self.judge(gate);
+            return step::told(self.judge(gate), self.github);
         }
         if self.files.paths.is_empty() {
             bail!("FILE|DIR is missing: name the results to read");

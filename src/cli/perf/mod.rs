@@ -186,6 +186,10 @@ impl Perf {
     /// # Errors
     /// Whatever keeps it from measuring; nothing is measured then.
     pub fn run(&self) -> Result<u8> {
+        step::told(self.measured_and_shown(), self.github)
+    }
+
+    fn measured_and_shown(&self) -> Result<u8> {
         let declared = self.declared(&self.folder()?)?;
         let places = self.places()?;
         let gates::Finished { records, errors, signal } = self.records(&places, declared)?;

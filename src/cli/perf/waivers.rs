@@ -11,7 +11,7 @@ use crate::cli::record::Parts;
 use crate::edge::git::Repository;
 use crate::edge::ledger::Line;
 use crate::edge::{clock, files, ledger};
-use crate::model::fault::Fault;
+use crate::model::fault::{Fault, Faults};
 use crate::model::gate::waiver::{self, DAYS_MAX, FOLDER, Standing, Waiver};
 use crate::model::plan::Plan;
 use crate::model::record::{Record, short};
@@ -168,16 +168,19 @@ pub fn read(repository: &Repository, revision: &str) -> Result<Vec<Waiver>> {
         let Some(bytes) = repository.read_blob(revision, &file)? else {
             continue;
         };
-        match String::from_utf8(bytes)
-            .map_err(|_| vec![format!("{file}:1:1: not UTF-8 text")])
-            .and_then(|text| waiver::parse(&text, &file).map_err(|faults| faults.iter().map(Fault::to_string).collect::<Vec<_>>()))
-        {
+        let read = String::from_utf8(bytes)
+            .map_err(|_| vec![Fault::new(&file, 1, "", 0, "not UTF-8 text".to_owned())])
+            .and_then(|text| waiver::parse(&text, &file));
+        match read {
             Ok(waiver) => waivers.push(waiver),
-            Err(lines) => faults.extend(lines),
+            Err(more) => faults.extend(more),
         }
     }
     if faults.is_empty() {
         return Ok(waivers);
     }
-    bail!("the waivers have faults:\n{}", faults.join("\n"))
+    bail!(Faults {
+        whose: "the waivers have faults",
+        all: faults
+    })
 }

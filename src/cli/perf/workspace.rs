@@ -13,6 +13,7 @@ use crate::edge::arms::trees::Trees;
 use crate::edge::environment::{self, Scrubbed};
 use crate::edge::files;
 use crate::edge::git::{self, Candidate, Chosen, Event, Repository, choose};
+use crate::model::fault::{Fault, Faults};
 use crate::model::gate::declaration::{Declaration, Source};
 
 /// The repository as one run sees it.
@@ -162,11 +163,14 @@ impl Workspace {
                 Some(Ok(gate)) if gate.declaration.source == Source::Run => gates.push(gate),
                 Some(Ok(_)) if named.is_empty() => {}
                 Some(Ok(_)) => bail!("{path}: its evidence comes from another tool's files; `gate perf` runs gates of source run"),
-                Some(Err(lines)) => faults.extend(lines),
+                Some(Err(more)) => faults.extend(more),
             }
         }
         if !faults.is_empty() {
-            bail!("the gates have faults:\n{}", faults.join("\n"));
+            bail!(Faults {
+                whose: "the gates have faults",
+                all: faults
+            });
         }
         if gates.is_empty() {
             bail!("no gate in gates/ measures anything itself: none has source = \"run\"");
@@ -217,7 +221,7 @@ impl Workspace {
 
     /// One gate, or its faults. It is read from where the rules come from; only one that is not there yet is the candidate's own. None where
     /// it was there, and is not any more.
-    fn gate(&self, path: &str) -> Result<Option<Result<Declared, Vec<String>>>> {
+    fn gate(&self, path: &str) -> Result<Option<Result<Declared, Vec<Fault>>>> {
         let words = &self.rules_in_words;
         let ours = self.blob(&self.candidate, path)?;
         let (text, from, banner) = match (self.rule_text(path, GATE_MAX_BYTES)?, ours) {
@@ -247,7 +251,7 @@ impl Workspace {
                 declaration,
                 banners: banner.into_iter().collect(),
             }),
-            Err(faults) => Err(faults.iter().map(ToString::to_string).collect()),
+            Err(faults) => Err(faults),
         }))
     }
 }

@@ -10,10 +10,10 @@ mod rows;
 mod top;
 
 use folds::{RAW, how, provenance_of, raw};
-use inert::name;
+use inert::{name, prose};
 use room::{Fit, Room};
 use rows::{Group, OPEN, Row, WITHIN, decisive, head, rows};
-use top::top;
+use top::{refused_heading, top};
 
 pub(super) use rows::rule_of;
 
@@ -25,6 +25,8 @@ use crate::model::summary::Summary;
 const SEEN_MAX: usize = 8;
 /// Records that the footer names.
 const FOOTER_MAX: usize = 3;
+/// Lines of what kept a command from its answer.
+const FAILURE_LINES_MAX: usize = 25;
 /// What the sentence on what was cut takes at most, in bytes.
 const NOTICE_MAX_BYTES: usize = 700;
 /// What the frame of a fold takes at most beside its rows, in bytes.
@@ -60,6 +62,12 @@ pub fn page(records: &[Record], about: &About<'_>) -> String {
 pub fn headline(records: &[Record]) -> String {
     let labels = labels(records);
     top::headline(records, &rows(records, &labels))
+}
+
+/// What kept a command from its answer, as a paragraph with a heading of its own.
+pub fn failure(why: &str) -> String {
+    let lines: Vec<String> = why.lines().take(FAILURE_LINES_MAX).map(prose).collect();
+    format!("{}{}\n\n", refused_heading(""), lines.join("<br>\n"))
 }
 
 /// Whether there is anything to tell of: a row that needs eyes, or an outcome other than a pass.

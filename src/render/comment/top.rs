@@ -39,6 +39,11 @@ pub(in crate::render) fn headline(records: &[Record], rows: &[Row<'_>]) -> Strin
     }
 }
 
+/// What stands before the reason why there is no verdict.
+pub(super) fn refused_heading(key: &str) -> String {
+    format!("### gate{key}: error (blocks)\n\n**No verdict:** ")
+}
+
 /// The lines above the table.
 pub(super) fn top(records: &[Record], rows: &[Row<'_>], about: &About<'_>) -> String {
     let policy = Policy::of(records);
@@ -46,7 +51,7 @@ pub(super) fn top(records: &[Record], rows: &[Row<'_>], about: &About<'_>) -> St
     let blocks = if policy.blocks() { "blocks" } else { "does not block" };
     let why = policy.why.map_or_else(String::new, |why| format!(": {why}"));
     let mut out = match about.refused {
-        Some(why) => format!("### gate{key}: error (blocks)\n\n**No verdict:** {}\n\n", prose(why)),
+        Some(why) => format!("{}{}\n\n", refused_heading(&key), prose(why)),
         None => format!("### gate{key}: {} ({blocks}{why})\n\n", headline(records, rows)),
     };
     out.push_str(&format!("{}\n", decided(records, rows, about)));

@@ -1,6 +1,7 @@
 //! The comment on a pull request: a page of records, and what is said of them elsewhere.
 
 mod command;
+mod failing;
 mod inert;
 mod policy;
 mod posting;

@@ -9,7 +9,7 @@ use crate::sandbox::Sandbox;
 ///
 /// A line is `NAME=VALUE` or `NAME<<DELIMITER`, by whichever sign comes first; the value of the latter goes up to a line that is exactly the
 /// delimiter, and a delimiter that never comes fails the step.
-fn outputs(text: &str) -> Vec<(String, String)> {
+pub fn outputs(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut lines = text.split('\n');
     while let Some(line) = lines.next() {
@@ -37,14 +37,14 @@ fn outputs(text: &str) -> Vec<(String, String)> {
     found
 }
 
-fn value(found: &[(String, String)], name: &str) -> String {
+pub fn value(found: &[(String, String)], name: &str) -> String {
     let values: Vec<&String> = found.iter().filter(|(other, _)| other == name).map(|(_, value)| value).collect();
     assert_eq!(values.len(), 1, "{name} in {found:?}");
     values[0].clone()
 }
 
-/// The lines of standard output and error that a runner obeys.
-fn obeyed(text: &str) -> Vec<String> {
+/// The lines of standard output and error that a runner obeys: those that begin with `::`, and those with `##[` anywhere in them.
+pub fn obeyed(text: &str) -> Vec<String> {
     let mut stopped: Option<String> = None;
     let mut commands = Vec::new();
     for line in text.lines().map(str::trim_start) {
@@ -54,7 +54,7 @@ fn obeyed(text: &str) -> Vec<String> {
             None => {
                 if let Some(token) = line.strip_prefix("::stop-commands::") {
                     stopped = Some(format!("::{token}::"));
-                } else if line.starts_with("::") || line.starts_with("##[") {
+                } else if line.starts_with("::") || line.contains("##[") {
                     commands.push(line.to_owned());
                 }
             }
@@ -203,7 +203,11 @@ fn row_28_what_a_measured_program_prints_is_shown_and_not_obeyed() {
     sandbox.script("a", "echo ::error::from a; echo '::stop-commands::zz'; echo t=100");
     sandbox.script("b", "echo ::add-mask::secret; echo '##[error]x'; echo '::error::t=5'; exit 3");
     for format in ["terminal", "markdown", "json"] {
-        let done = sandbox.perf("./a", "./b", &["--metric", "t:lower:ms", "--max-blocks", "2", "--format", format]);
+        let done = sandbox.perf(
+            "./a",
+            "./b '##[error]x'",
+            &["--metric", "t:lower:ms", "--max-blocks", "2", "--format", format],
+        );
         let commands = [obeyed(&done.out), obeyed(&done.err)].concat();
         assert!(!commands.is_empty(), "{format}");
         for command in &commands {
@@ -220,7 +224,7 @@ fn the_reader_of_outputs_itself_can_object() {
     assert_eq!(outputs("a=b<<c\n"), [("a".to_owned(), "b<<c".to_owned())]);
     assert!(std::panic::catch_unwind(|| outputs("a<<EOF\nb\n")).is_err());
     assert_eq!(
-        obeyed("x\n  ::error::y\n::stop-commands::t\n::error::z\n::t::\n##[group]g\n"),
-        ["::error::y", "##[group]g"]
+        obeyed("x\n  ::error::y\n::stop-commands::t\n::error::z\n::t::\nin ##[group]g\n"),
+        ["::error::y", "in ##[group]g"]
     );
 }

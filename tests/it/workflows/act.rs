@@ -152,6 +152,7 @@ fn row_42_a_job_that_does_not_measure_fails_the_verdict() {
     let done = site.run("gate-measure", "pull_request", &event).exits(1);
     let said = format!("{}{}", done.out, done.err);
     assert!(said.contains("exit status 2") && said.contains(VERDICT_FAILED), "{said}");
+    assert!(said.contains("gates/perf.toml:2:10: "), "the job is told where: {said}");
     assert_eq!(site.records(), Vec::<Value>::new());
 }
 
@@ -200,7 +201,7 @@ fn the_action_refuses_what_it_cannot_check() {
             "{says}: {}",
             done.out
         );
-        assert_eq!(fs::read_to_string(&output).unwrap(), "exit-code=2\n", "{says}");
+        assert_eq!(fs::read_to_string(&output).unwrap(), "outcome=error\nexit-code=2\n", "{says}");
     }
     // Inputs are words, whatever they hold.
     let bin = project.sandbox.path("bin");

@@ -4,7 +4,7 @@ set -euo pipefail
 
 fail() {
   echo "::error title=gate::$1"
-  echo "exit-code=2" >>"${GITHUB_OUTPUT:-/dev/null}"
+  printf '%s\n' outcome=error exit-code=2 >>"${GITHUB_OUTPUT:-/dev/null}"
   exit 2
 }
 
