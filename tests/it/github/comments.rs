@@ -194,12 +194,34 @@ fn row_19_a_comment_that_was_deleted_meanwhile_is_made_anew() {
 
 #[test]
 fn row_20_a_minimised_comment_is_updated_in_place() {
-    // Minimising does not show in a list of comments, and an update does not undo it: nothing but the text is sent.
+    // It is listed with the reason, and an update does not undo it: nothing but the text is sent, and nothing is asked elsewhere.
+    for reason in ["outdated", "off-topic", "spam"] {
+        let hub = Hub::new();
+        hub.world().chatter(3);
+        let id = hub.world().comments(BOT, &said(&draft(6, 1, "old")));
+        hub.world().minimise(id, reason);
+        let posted = post(&hub.client(), &job(), &draft(7, 1, "new"));
+        assert!(matches!(&posted, Posted::Updated(place) if place.id == id), "{posted:?}");
+        let standing = hub.marked().remove(0);
+        assert_eq!((standing.id, standing.minimised), (id, Some(reason)), "it stays minimised");
+        assert!(hub.only().contains("\nnew"), "{}", hub.only());
+        assert_eq!((hub.count("PATCH"), hub.count("POST"), hub.count("DELETE")), (1, 0, 0));
+        // Nor is the same news told again beside it.
+        assert!(matches!(post(&hub.client(), &job(), &draft(7, 1, "new")), Posted::Unchanged(_)));
+        assert_eq!((hub.count("PATCH"), hub.count("POST")), (1, 0));
+    }
+}
+
+#[test]
+fn row_20_of_several_comments_the_first_stays_minimised() {
     let hub = Hub::new();
-    let id = hub.world().comments(BOT, &said(&draft(6, 1, "old")));
-    let posted = post(&hub.client(), &job(), &draft(7, 1, "new"));
-    assert!(matches!(&posted, Posted::Updated(place) if place.id == id), "{posted:?}");
-    assert_eq!((hub.count("PATCH"), hub.count("POST"), hub.count("DELETE")), (1, 0, 0));
+    let first = hub.world().comments(BOT, &said(&draft(5, 1, "five")));
+    hub.world().comments(BOT, &said(&draft(6, 1, "six")));
+    hub.world().minimise(first, "resolved");
+    post(&hub.client(), &job(), &draft(7, 1, "seven"));
+    assert!(hub.only().contains("\nseven"), "{}", hub.only());
+    let standing = hub.marked().remove(0);
+    assert_eq!((standing.id, standing.minimised), (first, Some("resolved")));
 }
 
 #[test]

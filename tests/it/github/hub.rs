@@ -43,6 +43,8 @@ pub struct Comment {
     pub number: u64,
     pub login: String,
     pub body: String,
+    /// Why somebody minimised it, where somebody did.
+    pub minimised: Option<&'static str>,
 }
 
 /// A check run with what was asked for and the annotations that it has.
@@ -139,8 +141,15 @@ impl World {
             number: PULL,
             login: login.to_owned(),
             body: body.to_owned(),
+            minimised: None,
         });
         id
+    }
+
+    /// A maintainer minimises a comment, on the page: the API has no request for it.
+    pub fn minimise(&mut self, id: u64, reason: &'static str) {
+        let comment = self.comments.iter_mut().find(|comment| comment.id == id);
+        comment.expect("it is there").minimised = Some(reason);
     }
 
     /// So many comments of others.

@@ -158,6 +158,7 @@ impl World {
             number,
             login: actor.login.clone(),
             body,
+            minimised: None,
         };
         self.comments.push(comment.clone());
         Response::json(201, json_of(&comment)).with("location", "https://api.github.example/comments/1")
@@ -249,7 +250,7 @@ fn body_of(request: &Request) -> String {
 }
 
 fn json_of(comment: &Comment) -> Value {
-    things::comment(comment.id, comment.number, &comment.login, &comment.body)
+    things::comment(comment.id, comment.number, &comment.login, &comment.body, comment.minimised)
 }
 
 fn annotations(asked: &Value) -> Vec<Value> {

@@ -54,7 +54,7 @@ fn app(slug: &str) -> Value {
     })
 }
 
-pub fn comment(id: u64, number: u64, login: &str, body: &str) -> Value {
+pub fn comment(id: u64, number: u64, login: &str, body: &str, minimised: Option<&str>) -> Value {
     let slug = login.strip_suffix("[bot]");
     json!({
         "id": id, "node_id": format!("C{id}"), "url": format!("https://api.github.example/comments/{id}"),
@@ -62,7 +62,8 @@ pub fn comment(id: u64, number: u64, login: &str, body: &str) -> Value {
         "issue_url": format!("https://api.github.example/issues/{number}"),
         "user": user(login), "body": body, "created_at": THEN, "updated_at": THEN,
         "author_association": if slug.is_some() { "NONE" } else { "MEMBER" },
-        "performed_via_github_app": slug.map(app),
+        "performed_via_github_app": slug.map(app), "pin": null,
+        "minimized": minimised.map(|reason| json!({"reason": reason})),
     })
 }
 
