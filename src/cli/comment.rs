@@ -89,7 +89,10 @@ impl Comment {
         let mut draft = self.draft(&told.job, &told.job.head, page(&told.records, &about), &told.records);
         draft.may_create |= told.refused.is_some() && self.on != On::Never;
         let done = match &told.job.pull {
-            None => self.without_pull(&told.job, &draft, &told.records),
+            None => match told.refused.as_deref().filter(|_| !self.dry_run) {
+                Some(why) => self.on_none(why),
+                None => self.without_pull(&told.job, &draft, &told.records),
+            },
             Some(pull) if self.dry_run => show(&told.job, pull, &draft),
             Some(_) if self.on == On::Never => self.tell(&Posted::Skipped("--on never".to_owned()), &told.records),
             Some(_) => self.tell(&post(&client, &told.job, &draft), &told.records),
@@ -148,6 +151,13 @@ impl Comment {
             step::outputs(&[("comment-action", "skipped".to_owned())]),
         );
         Ok(exit::PASS.code)
+    }
+
+    /// There is no pull request to speak on, and no verdict to speak of: whoever looks at the job is told.
+    fn on_none(&self, why: &str) -> Result<u8> {
+        answer(&step::warning(why))?;
+        step::warn("the summary of the job", step::summary_of_failure(why));
+        self.tell(&Posted::Skipped(why.to_owned()), &[])
     }
 
     fn tell(&self, posted: &Posted, records: &[Record]) -> Result<u8> {

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::canvas;
-use crate::edge::{clock, files, git, ledger};
+use crate::edge::{clock, files, git, job, ledger};
 use crate::exit;
 use crate::judge::{Case, judge};
 use crate::model::evidence::Evidence;
 use crate::model::gate::Gate;
+use crate::model::github::PULL_LABEL;
 use crate::model::host::Host;
 use crate::model::identity::Identity;
 use crate::model::judgement::Outcome;
@@ -67,6 +68,9 @@ impl Parts {
             plan.digest = digest_of_plan(&plan, &gate, &identity)?;
         }
         labels.insert("sealed_at".to_owned(), clock::now_seconds());
+        if let Some(pull) = job::of_this_process().ok().flatten().and_then(|job| job.pull) {
+            labels.insert(PULL_LABEL.to_owned(), pull.number.to_string());
+        }
         Ok(Record {
             version: VERSION,
             tool: Tool::this(),

@@ -78,7 +78,7 @@ fn tell_of_failure(exit_code: u8, said: &str, remarks: &[Annotation]) {
     .word;
     tell_runner(&commands(remarks));
     warn("the outputs of the step", outputs(&values(outcome, &[], None, exit_code)));
-    warn("the summary of the job", step::add_to_summary(&comment::failure(said)));
+    warn("the summary of the job", summary_of_failure(said));
 }
 
 /// Writes sealed records out where that is asked for, shows them, and tells the job: the end of a command that only judges. Gives the exit code.
@@ -130,10 +130,7 @@ fn tell(told: &Told<'_>) -> Result<()> {
     let values = values(outcome, told.records, told.out, told.exit_code);
     warn("the outputs of the step", outputs(&values));
     for error in told.errors {
-        warn(
-            "the summary of the job",
-            step::add_to_summary(&comment::failure(&format!("{error:#}"))),
-        );
+        warn("the summary of the job", summary_of_failure(&format!("{error:#}")));
     }
     if !told.records.is_empty() || told.errors.is_empty() {
         warn("the summary of the job", summary(told.records));
@@ -188,6 +185,14 @@ pub(super) fn summary(records: &[Record]) -> Result<()> {
         ..About::default()
     };
     step::add_to_summary(&page(records, &about))
+}
+
+/// Adds a paragraph on what kept a command from its answer to the summary of the job.
+///
+/// # Errors
+/// When it cannot be written, or what stands there leaves no room.
+pub(super) fn summary_of_failure(why: &str) -> Result<()> {
+    step::add_to_summary(&comment::failure(why))
 }
 
 /// Says what could not be told, and goes on.

@@ -1,6 +1,7 @@
 //! `--untrusted`: records that a stranger's code made, taken as data and judged again by the base branch's own rules.
 //!
-//! Which pull request they belong to comes from the event and the API, never from the records. Nothing that excuses is taken over: no void, no
+//! Which pull request they belong to comes from the event and the API; what the records say of it chooses among several that those two name,
+//! and then there is no verdict. Nothing that excuses is taken over: no void, no
 //! finding, no waiver, no attempt's count below the run's own.
 
 use std::path::PathBuf;
@@ -18,7 +19,7 @@ use crate::judge::{Case, judge};
 use crate::model::baseline::{self, BaselineUse, STALE_AFTER_DAYS, parse_bytes};
 use crate::model::gate::declaration::Source;
 use crate::model::gate::{Gate, matches};
-use crate::model::github::{Job, MeasuredRun, Origin, Pull, measured_pull};
+use crate::model::github::{Job, Meant, MeasuredRun, Origin, PULL_LABEL, Pull, meant};
 use crate::model::host::Host;
 use crate::model::judgement::{Disposition, Outcome};
 use crate::model::number::count;
@@ -77,11 +78,26 @@ pub(super) fn read(paths: &[PathBuf], client: &Client) -> Result<Result<Told, St
         refused: None,
         is_bad_input: false,
     };
+    let read = artifact::read(path).map(|text| text.map(|text| strict::records(&text)));
     let (rules, changed) = if run.event == "pull_request" {
         let candidates = client.candidates(&own.repository, &run).map_err(explain)?;
-        let pull = match measured_pull(&run, &own.repository, &candidates) {
-            Ok(pull) => pull,
-            Err(why) => return Ok(Err(why)),
+        let claimed = match &read {
+            Ok(Some(Ok(records))) => claimed(records),
+            _ => None,
+        };
+        let pull = match meant(&run, &own.repository, &candidates, claimed) {
+            Meant::Nobody => {
+                let why = "no open pull request has this commit at its head: it was superseded or closed";
+                return Ok(Err(why.to_owned()));
+            }
+            Meant::One(pull) => pull,
+            Meant::Several { numbers, named } => {
+                told.refused = Some(several(&numbers));
+                match named {
+                    Some(pull) => pull,
+                    None => return Ok(Ok(told)),
+                }
+            }
         };
         told.job.pull = Some(Pull {
             number: pull.number,
@@ -90,7 +106,7 @@ pub(super) fn read(paths: &[PathBuf], client: &Client) -> Result<Result<Told, St
             dependabot: false,
         });
         let changed = client.changed_paths(&own.repository, pull.number).map_err(explain)?;
-        told.refused = refused_change(changed.as_deref());
+        told.refused = joined(told.refused, refused_change(changed.as_deref()));
         (pull.base.clone(), changed)
     } else {
         (
@@ -104,7 +120,7 @@ pub(super) fn read(paths: &[PathBuf], client: &Client) -> Result<Result<Told, St
             short(&rules)
         );
     }
-    let measured = match artifact::read(path).map(|text| text.map(|text| strict::records(&text))) {
+    let measured = match read {
         Ok(None) => {
             told.refused = Some(format!(
                 "the run left no records: it ended as {} before it measured",
@@ -153,6 +169,36 @@ fn of_run(own: &Job, run: &MeasuredRun) -> Job {
         run: run.run,
         ..own.clone()
     }
+}
+
+/// Several reasons as one; none where there is none.
+fn joined(one: Option<String>, more: impl IntoIterator<Item = String>) -> Option<String> {
+    let all: Vec<String> = one.into_iter().chain(more).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// The pull request that records say they are of; none where they do not agree.
+fn claimed(records: &[Record]) -> Option<u64> {
+    let mut numbers = records
+        .iter()
+        .map(|record| record.labels.get(PULL_LABEL).and_then(|number| number.parse().ok()));
+    let first = numbers.next().flatten()?;
+    numbers.all(|number| number == Some(first)).then_some(first)
+}
+
+/// Why one run answers for none of several pull requests.
+fn several(numbers: &[u64]) -> String {
+    let named: Vec<String> = numbers.iter().take(NAMED_MAX).map(|number| format!("number {number}")).collect();
+    let more = match numbers.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "{} open pull requests have this commit at their head ({}{more}), and one status would count for all of them: close all but one, then run \
+         its measuring job again",
+        numbers.len(),
+        named.join(", ")
+    )
 }
 
 /// Why a change cannot be answered for by its own run, if so.
@@ -228,8 +274,7 @@ impl Judges {
         if told.records.is_empty() && refusals.is_empty() && told.refused.is_none() {
             refusals.push("the base branch has no gate that says anything of this change".to_owned());
         }
-        let all: Vec<String> = told.refused.take().into_iter().chain(refusals).collect();
-        told.refused = (!all.is_empty()).then(|| all.join("; "));
+        told.refused = joined(told.refused.take(), refusals);
         Ok(())
     }
 

@@ -6,6 +6,9 @@ use super::marker::Run;
 /// The workflow that measures, as a repository names its file.
 pub const WORKFLOW: &str = ".github/workflows/gate-measure.yml";
 
+/// The label of a record that says of which pull request its run was.
+pub const PULL_LABEL: &str = "pull_request";
+
 /// A finished run, as the event `workflow_run` tells it. Nothing of it was written by the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeasuredRun {
@@ -59,11 +62,26 @@ pub struct Candidate {
     pub base: String,
 }
 
-/// The pull request that a run measured: its head is the run's, in the run's repository, and it is to be merged here.
+/// Which open pull request a run measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Meant<'p> {
+    /// None any more: it has moved on or is closed.
+    Nobody,
+    /// This one.
+    One(&'p Candidate),
+    /// One branch is to be merged into several. A status on their commit counts for all of them, and the run measured one.
+    Several {
+        /// Their numbers.
+        numbers: Vec<u64>,
+        /// The one of them that the run's records name, where they name one.
+        named: Option<&'p Candidate>,
+    },
+}
+
+/// Which pull request a run measured: its head is the run's, in the run's repository, and it is to be merged here.
 ///
-/// # Errors
-/// Why there is none to speak on: it has moved on or is closed, or several branches could be meant.
-pub fn measured_pull<'p>(run: &MeasuredRun, own: &Repository, pulls: &'p [Candidate]) -> Result<&'p Candidate, String> {
+/// What the records claim chooses among several that GitHub confirms, and nothing else.
+pub fn meant<'p>(run: &MeasuredRun, own: &Repository, pulls: &'p [Candidate], claimed: Option<u64>) -> Meant<'p> {
     let own = own.to_string().to_lowercase();
     let is_meant = |pull: &&Candidate| {
         pull.head == run.head
@@ -73,12 +91,12 @@ pub fn measured_pull<'p>(run: &MeasuredRun, own: &Repository, pulls: &'p [Candid
     };
     let meant: Vec<&Candidate> = pulls.iter().filter(is_meant).collect();
     match meant.as_slice() {
-        [one] => Ok(one),
-        [] => Err("no open pull request has this commit at its head: it was superseded or closed".to_owned()),
-        several => Err(format!(
-            "{} pull requests have this commit at their head, and nothing says which was measured",
-            several.len()
-        )),
+        [] => Meant::Nobody,
+        [one] => Meant::One(one),
+        several => Meant::Several {
+            numbers: several.iter().map(|pull| pull.number).collect(),
+            named: several.iter().find(|pull| Some(pull.number) == claimed).copied(),
+        },
     }
 }
 
@@ -143,10 +161,18 @@ mod tests {
             pull(3, "a", None, "o/r"),
             pull(4, "a", Some(2), "fork/r"),
         ];
-        assert!(measured_pull(&run(), &own, &others).is_err_and(|why| why.contains("superseded or closed")));
-        let with = [&others[..], &[pull(5, "a", Some(2), "O/R")]].concat();
-        assert_eq!(measured_pull(&run(), &own, &with).map(|pull| pull.number), Ok(5));
-        let twice = [&with[..], &[pull(6, "a", Some(2), "o/r")]].concat();
-        assert!(measured_pull(&run(), &own, &twice).is_err_and(|why| why.starts_with("2 pull requests")));
+        for claimed in [None, Some(1), Some(2), Some(4), Some(5), Some(99)] {
+            assert_eq!(meant(&run(), &own, &others, claimed), Meant::Nobody);
+            let with = [&others[..], &[pull(5, "a", Some(2), "O/R")]].concat();
+            assert!(matches!(meant(&run(), &own, &with, claimed), Meant::One(one) if one.number == 5));
+            let twice = [&with[..], &[pull(6, "a", Some(2), "o/r")]].concat();
+            let Meant::Several { numbers, named } = meant(&run(), &own, &twice, claimed) else {
+                panic!("both are meant")
+            };
+            assert_eq!(
+                (numbers, named.map(|pull| pull.number)),
+                (vec![5, 6], claimed.filter(|number| *number == 5))
+            );
+        }
     }
 }

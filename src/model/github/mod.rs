@@ -10,7 +10,7 @@ mod sticky;
 
 pub use job::{Job, Origin, Pull, Repository};
 pub use marker::{Key, Marker, Run, is_commit};
-pub use measured::{Candidate, MeasuredRun, WORKFLOW, measured_pull};
+pub use measured::{Candidate, Meant, MeasuredRun, PULL_LABEL, WORKFLOW, meant};
 pub use request::{
     ANNOTATIONS_MAX, Annotation, Check, Conclusion, DESCRIPTION_MAX_BYTES, Level, Request, SUMMARY_MAX_BYTES, State, Status,
 };

@@ -94,6 +94,7 @@ fn a_step_has_a_summary_outputs_and_annotations() {
     assert_eq!(value(&found, "outcome"), "fail");
     assert_eq!(value(&found, "exit-code"), "1");
     assert_eq!(value(&found, "records"), "records.jsonl");
+    assert_eq!(sandbox.ledger()[0]["labels"]["pull_request"], "12");
     let sealed = sandbox.ledger()[0]["seal"].as_str().unwrap()[3..15].to_owned();
     assert_eq!(value(&found, "record"), sealed);
     assert!(!value(&found, "disposition").is_empty());

@@ -263,6 +263,57 @@ fn row_35_another_attempt_updates_the_same_comment() {
 }
 
 #[test]
+fn of_several_pull_requests_with_one_head_the_named_one_is_told_and_none_passes() {
+    let report = Report::of(100);
+    let sibling = |number: u64| {
+        let mut pull = report.hub.world().listed[0].clone();
+        pull["number"] = json!(number);
+        pull["base"]["ref"] = json!("release");
+        let mut world = report.hub.world();
+        world.pulls.insert(number, (report.head.clone(), true, false));
+        world.listed.push(pull);
+    };
+    let warned = |done: &Done| {
+        done.out
+            .contains("::warning title=gate::2 open pull requests have this commit at their head")
+    };
+    sibling(13);
+    // The run names none: nobody is spoken to, and the status says why.
+    let event = report.event(1);
+    let done = report.comment(&event).exits(0).says("comment skipped: 2 open pull requests");
+    assert!(warned(&done) && report.hub.marked().is_empty(), "{}", done.out);
+    assert!(report.project.sandbox.text("../summary.md").contains("close all but one"));
+    let _done = report.status(&event).exits(0);
+    let (commit, state, why) = report.newest();
+    assert_eq!((commit.as_str(), state.as_str()), (report.head.as_str(), "error"), "{why}");
+    // It names one of them: that one is told, without a verdict.
+    for (named, spoken) in [("99", None), ("x", None), ("13", Some(13)), ("12", Some(PULL))] {
+        report.forges(|record| drop(record.labels.insert("pull_request".to_owned(), named.to_owned())));
+        report.hub.world().comments.clear();
+        let done = report.comment(&event).exits(0);
+        let marked = report.hub.marked();
+        assert_eq!(marked.first().map(|comment| comment.number), spoken, "{named}");
+        assert_eq!(
+            (marked.len(), warned(&done)),
+            (usize::from(spoken.is_some()), spoken.is_none()),
+            "{named}"
+        );
+        assert!(
+            marked.iter().all(|comment| comment.body.contains("### gate: error (blocks)")),
+            "{marked:?}"
+        );
+        let _done = report.status(&event).exits(0);
+        assert_eq!(report.newest().1, "error");
+    }
+    // Of one alone the name counts for nothing, and its own verdict stands.
+    report.hub.world().listed.pop();
+    report.hub.world().comments.clear();
+    report.forges(|record| drop(record.labels.insert("pull_request".to_owned(), "13".to_owned())));
+    report.told(0, "success", "### gate: pass");
+    assert_eq!(report.hub.marked()[0].number, PULL);
+}
+
+#[test]
 fn what_touches_the_rules_needs_a_maintainers_run() {
     let report = Report::of(100);
     for path in ["gates/perf.toml", ".github/workflows/gate-measure.yml", "baselines/gfx942.txt"] {
