@@ -7,7 +7,7 @@ use std::future::Future;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, bail};
 use http_body_util::{BodyExt as _, Limited};
 use octocrab::Octocrab;
 use serde::de::DeserializeOwned;
@@ -15,6 +15,7 @@ use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
 use super::answer::{Answer, Headers};
+use super::connection::{Proxy, connect};
 use super::policy::{self, Ended, Next};
 use super::refusal::{Failure, Reason, Refused};
 use super::token::Token;
@@ -24,8 +25,6 @@ use crate::model::text::plain_line;
 
 /// The API where `GITHUB_API_URL` names none.
 const PUBLIC_API: &str = "https://api.github.com";
-/// Longest wait for a connection.
-const CONNECT: Duration = Duration::from_secs(5);
 /// Longest wait for one whole answer.
 const ANSWER: Duration = Duration::from_secs(30);
 /// Largest answer: a page of 100 comments of the greatest length, each character escaped, is smaller.
@@ -34,6 +33,24 @@ const ANSWER_MAX_BYTES: usize = 64 << 20;
 const REDIRECTS_MAX: u32 = 3;
 /// Longest text of an error that is shown, in characters.
 const SHOWN_MAX: usize = 300;
+
+/// Signs of a connection that would be refused again.
+const BARRED: [&str; 2] = ["invalid peer certificate", "proxy authorization required"];
+/// What is told beside the words of a broken connection that hold a sign.
+const HINTS: [(&str, &str); 3] = [
+    (
+        "UnknownIssuer",
+        ". Nobody that is trusted here vouches for this server: name a file with the certificate of its authority, in PEM form, in SSL_CERT_FILE",
+    ),
+    (
+        "CaUsedAsEndEntity",
+        ". The server shows the certificate of an authority as its own: let the authority sign one for the server",
+    ),
+    (
+        "proxy authorization required",
+        ". The proxy asks who it is: put USER:PASSWORD@ before its host",
+    ),
+];
 
 /// Where and how GitHub is asked.
 #[derive(Debug, Clone)]
@@ -44,6 +61,8 @@ pub struct Settings {
     pub token: Token,
     /// The login that comments are made under, where the token cannot tell.
     pub author: Option<String>,
+    /// The proxy that leads to the API; none where it is asked directly.
+    pub proxy: Option<Proxy>,
     /// The time for all requests together, waits included.
     pub budget: Duration,
     /// The first wait after a hiccup; it doubles with each further one.
@@ -53,15 +72,17 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What this job's environment says: `GITHUB_API_URL`, the token, `GATE_COMMENT_AUTHOR`. None where there is no token.
+    /// What this job's environment says: `GITHUB_API_URL`, the token, `GATE_COMMENT_AUTHOR`, `HTTPS_PROXY`. None where there is no token.
     ///
     /// # Errors
     /// When a variable holds what it cannot mean.
     pub fn of_this_job(budget: Duration) -> Result<Option<Self>> {
         let set = |name| environment::value(name).filter(|value| !value.is_empty());
         let Some(token) = Token::of_this_job()? else { return Ok(None) };
+        let api = set("GITHUB_API_URL").unwrap_or_else(|| PUBLIC_API.to_owned());
         Ok(Some(Self {
-            api: set("GITHUB_API_URL").unwrap_or_else(|| PUBLIC_API.to_owned()),
+            proxy: Proxy::of_this_job(&api)?,
+            api,
             token,
             author: set("GATE_COMMENT_AUTHOR"),
             budget,
@@ -92,6 +113,7 @@ pub struct Client {
     api: String,
     pub(super) token: Token,
     pub(super) author: Option<String>,
+    proxy: Option<Proxy>,
     budget: Duration,
     backoff: Duration,
     pause: Duration,
@@ -133,6 +155,7 @@ impl Client {
             api,
             token,
             author,
+            proxy,
             budget,
             backoff,
             pause,
@@ -145,15 +168,7 @@ impl Client {
         let crab = {
             // Without a runtime around it octocrab panics.
             let _inside = runtime.enter();
-            Octocrab::builder()
-                .base_uri(api.as_str())
-                .map_err(|_| anyhow!("GITHUB_API_URL is no address"))?
-                .personal_token(token.reveal())
-                .set_connect_timeout(Some(CONNECT))
-                .set_read_timeout(Some(ANSWER))
-                .build()
-                .map_err(|error| anyhow!("{}", chain(&error)))
-                .context("cannot speak TLS: install ca-certificates, or name a file of authorities in SSL_CERT_FILE")?
+            connect(&api, &token, proxy.as_ref())?
         };
         Ok(Self {
             runtime: Some(runtime),
@@ -161,6 +176,7 @@ impl Client {
             api,
             token,
             author,
+            proxy,
             budget,
             backoff,
             pause,
@@ -223,6 +239,7 @@ impl Client {
         }
         let answered = self.send(ask, left.min(ANSWER));
         let ended = match &answered {
+            Err(why) if BARRED.iter().any(|sign| why.contains(sign)) => Ended::Barred,
             Err(_) => Ended::Unanswered,
             Ok(answer) => Ended::Answered {
                 status: answer.status,
@@ -323,17 +340,11 @@ impl Client {
         ended.map_err(|why| self.with_hint(why))
     }
 
-    /// Adds to a broken connection what it often comes from.
+    /// Adds to a broken connection where it was to lead, and what it often comes from.
     fn with_hint(&self, why: String) -> String {
-        let proxies = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-        let lower = why.to_lowercase();
-        if lower.contains("certificate") {
-            return format!("{why} ({}; SSL_CERT_FILE names a file of authorities that are trusted)", self.api);
-        }
-        match proxies.into_iter().find(|name| environment::is_set(name)) {
-            Some(name) => format!("{why} ({}; {name} is set, but gate asks the API directly)", self.api),
-            None => format!("{why} ({})", self.api),
-        }
+        let hint = HINTS.iter().find(|(sign, _)| why.contains(sign)).map_or("", |(_, hint)| hint);
+        let through = self.proxy.as_ref().map_or_else(String::new, |proxy| format!(", through {proxy}"));
+        format!("{why} ({}{through}){hint}", self.api)
     }
 }
 

@@ -12,6 +12,8 @@ const LIMITED: Duration = Duration::from_secs(60);
 pub(super) enum Ended {
     /// No answer came, or not all of it.
     Unanswered,
+    /// No answer came, nor will one: whoever answers cannot show that it is the server, or the way there is barred.
+    Barred,
     /// An answer.
     Answered {
         /// Its status.
@@ -50,6 +52,7 @@ pub(super) fn next(ended: Ended, tries: u32, left: Duration, backoff: Duration) 
             status: 502..=504, wait, ..
         } => (wait.unwrap_or(doubled), false),
         Ended::Answered { .. } => return Next::Take,
+        Ended::Barred => return Next::Enough,
         Ended::Unanswered => (doubled, false),
     };
     if tries >= TRIES_MAX {
@@ -95,6 +98,7 @@ mod tests {
             assert_eq!(next(answered(502), tries, s(120), s(1)), Next::Again(s(wait)));
             assert_eq!(next(Ended::Unanswered, tries, s(120), s(1)), Next::Again(s(wait)));
         }
+        assert_eq!(next(Ended::Barred, 1, s(120), s(1)), Next::Enough, "it would be the same again");
         assert_eq!(next(answered(503), 4, s(120), s(1)), Next::Enough);
         assert_eq!(next(answered(504), 3, s(3), s(1)), Next::Enough, "no time is left for it");
     }

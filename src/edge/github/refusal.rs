@@ -113,6 +113,7 @@ impl Failure {
                 advise(&mut text, refused, job, token_name);
                 text
             }
+            Reason::Unanswered(why) if self.tries == 1 => format!("GitHub could not be asked to {doing}: {why}."),
             Reason::Unanswered(why) => format!("GitHub could not be asked to {doing} ({} tries): {why}.", self.tries),
             Reason::Limited(wait) => format!(
                 "GitHub limits how much may be asked: to {doing}, try again in {} s. That is longer than --api-budget allows.",

@@ -1,11 +1,12 @@
-//! A server of HTTP/1.1 on the loopback address: one thread a connection, kept alive.
+//! A server of HTTP/1.1 on the loopback address, over TLS where that is wanted: one thread a connection, kept alive.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
 
 /// Largest body that is taken.
@@ -82,25 +83,38 @@ pub enum Ending {
 type Handler = dyn Fn(Request) -> Ending + Send + Sync;
 
 /// Serves until the process ends; gives the address, `127.0.0.1:PORT`.
-pub fn serve(handler: impl Fn(Request) -> Ending + Send + Sync + 'static) -> String {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let address = listener.local_addr().unwrap().to_string();
+pub fn serve(handler: impl Fn(Request) -> Ending + Send + Sync + 'static, tls: Option<Arc<ServerConfig>>) -> String {
     let handler: Arc<Handler> = Arc::new(handler);
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let handler = Arc::clone(&handler);
-            thread::spawn(move || converse(&stream, &*handler));
+    let port = listen(move |stream| match &tls {
+        None => converse(stream, &*handler),
+        Some(config) => {
+            let connection = ServerConnection::new(Arc::clone(config)).expect("a sound configuration");
+            converse(StreamOwned::new(connection, stream), &*handler);
         }
     });
-    address
+    format!("127.0.0.1:{port}")
 }
 
-fn converse(stream: &TcpStream, handler: &Handler) {
+/// Hands every connection to a thread of its own until the process ends; gives the port.
+pub fn listen(meet: impl Fn(TcpStream) + Send + Sync + 'static) -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let meet = Arc::new(meet);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let meet = Arc::clone(&meet);
+            thread::spawn(move || meet(stream));
+        }
+    });
+    port
+}
+
+fn converse(stream: impl Read + Write, handler: &Handler) {
     let mut reader = BufReader::new(stream);
     while let Some(request) = read(&mut reader) {
         match handler(request) {
             Ending::Answer(response) => {
-                if write(stream, &response).is_none() {
+                if write(reader.get_mut(), &response).is_none() {
                     return;
                 }
             }
@@ -110,7 +124,7 @@ fn converse(stream: &TcpStream, handler: &Handler) {
     }
 }
 
-fn read(reader: &mut BufReader<&TcpStream>) -> Option<Request> {
+fn read(reader: &mut BufReader<impl Read>) -> Option<Request> {
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
     let mut words = line.split_whitespace();
@@ -159,7 +173,7 @@ fn unescaped(text: &str) -> String {
     String::from_utf8(bytes).expect("UTF-8")
 }
 
-fn write(mut stream: &TcpStream, response: &Response) -> Option<()> {
+fn write(stream: &mut impl Write, response: &Response) -> Option<()> {
     let (kind, text) = match &response.body {
         Body::Nothing => ("", String::new()),
         Body::Json(value) => ("content-type: application/json; charset=utf-8\r\n", value.to_string()),
@@ -176,5 +190,6 @@ fn write(mut stream: &TcpStream, response: &Response) -> Option<()> {
         format!("content-length: {}\r\n", text.len())
     };
     let head = format!("HTTP/1.1 {} X\r\n{kind}{headers}{length}\r\n", response.status);
-    stream.write_all((head + &text).as_bytes()).ok()
+    stream.write_all((head + &text).as_bytes()).ok()?;
+    stream.flush().ok()
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use gate::edge::github::{Client, Settings, Token};
 use gate::model::github::{Draft, Job, Key, Marker, Origin, Pull, Repository, Run};
+use rustls::ServerConfig;
 use serde_json::{Value, json};
 
 use super::contract;
@@ -241,11 +242,24 @@ impl Hub {
 
     /// One whose API has a path of its own, as that of an Enterprise Server has.
     pub fn below(prefix: &'static str) -> Self {
+        let (hub, address) = Self::serving(prefix, None);
+        hub.world().address = format!("http://{address}{prefix}");
+        hub
+    }
+
+    /// One that is asked over TLS, by a name.
+    pub fn over_tls(prefix: &'static str, name: &str, config: ServerConfig) -> Self {
+        let (hub, address) = Self::serving(prefix, Some(Arc::new(config)));
+        let (_, port) = address.rsplit_once(':').expect("a port");
+        hub.world().address = format!("https://{name}:{port}{prefix}");
+        hub
+    }
+
+    fn serving(prefix: &'static str, tls: Option<Arc<ServerConfig>>) -> (Self, String) {
         let world = Arc::new(Mutex::new(World::new(prefix)));
         let shared = Arc::clone(&world);
-        let address = serve(move |request| shared.lock().unwrap().meet(&request));
-        world.lock().unwrap().address = format!("http://{address}{prefix}");
-        Self(world)
+        let address = serve(move |request| shared.lock().unwrap().meet(&request), tls);
+        (Self(world), address)
     }
 
     /// One look at it, or one change. Two in one statement would wait for each other, which is said.
@@ -295,6 +309,7 @@ impl Hub {
             api: self.address(),
             token: Token::new("GITHUB_TOKEN", TOKEN).unwrap(),
             author: None,
+            proxy: None,
             budget: Duration::from_secs(30),
             backoff: Duration::from_millis(5),
             pause: Duration::ZERO,

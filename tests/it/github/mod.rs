@@ -12,5 +12,6 @@ mod planning;
 mod refusals;
 mod serving;
 pub mod things;
+mod tls;
 mod token;
 mod untrusted;
