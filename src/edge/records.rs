@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{ledger, results};
+use super::{files, ledger, results};
 use ledger::Line;
 
 /// Most records that are read together.
@@ -26,9 +26,15 @@ pub struct Found {
 pub fn read(paths: &[PathBuf]) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     for path in paths {
+        if !files::is_there(path) {
+            bail!(
+                "--records: {}: there is no such file or folder: a run writes its records with `--out FILE`",
+                path.display()
+            );
+        }
         let files = if path.is_dir() { of_folder(path)? } else { vec![path.clone()] };
         for file in files {
-            let lines = ledger::read(&file).with_context(|| format!("--records: {}", file.display()))?;
+            let lines = ledger::read(&file).context("--records")?;
             found.extend(lines.into_iter().map(|line| Found {
                 at: format!("{}:{}", file.display(), line.number),
                 line,

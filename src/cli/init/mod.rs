@@ -87,12 +87,14 @@ impl Init {
     fn write_workflows(&self, top: &Path) -> Result<u8> {
         let owner = git::remote_url(top, "origin").and_then(|url| workflows::owner_of(&url));
         let planned = workflows::plan(top, &self.runner, owner.as_deref())?;
+        if self.dry_run {
+            let shown = planned.iter().map(|(path, text)| format!("== {path}\n{text}"));
+            answer(&shown.collect::<String>())?;
+            return Ok(exit::PASS.code);
+        }
+        workflows::refuse_changed(top, &planned)?;
         let mut out = String::new();
         for (path, text) in &planned {
-            if self.dry_run {
-                out.push_str(&format!("== {path}\n{text}"));
-                continue;
-            }
             let place = top.join(path);
             files::make_folder(place.parent().unwrap_or(top))?;
             files::write(&place, text.as_bytes())?;
@@ -100,11 +102,16 @@ impl Init {
         }
         if planned.is_empty() {
             out.push_str("everything is there already\n");
-        } else if !self.dry_run {
-            if owner.is_none() {
-                out.push_str("put a user or team in the place of @OWNER in .github/CODEOWNERS\n");
-            }
-            out.push_str("next: docs/github.md tells what to set up once: gate on the runners, the required checks, who reviews\n");
+        } else {
+            out.push_str(
+                "next: commit it to the default branch, from which gate-report runs; docs/github.md tells what to set up there once\n",
+            );
+        }
+        if workflows::lacks_an_owner(top)? {
+            out.push_str("put a user or a team in the place of @OWNER in .github/CODEOWNERS: until then nobody has to agree\n");
+        }
+        if files::listing(&top.join("gates"), ".toml")?.is_empty() {
+            out.push_str("there is no gate to measure by: `gate init` writes a first one\n");
         }
         answer(&out)?;
         Ok(exit::PASS.code)

@@ -17,8 +17,12 @@ const FILES: [(&str, &str); 5] = [
     (".github/workflows/gate-report.yml", include_str!("files/gate-report.yml")),
     (".github/actions/gate/action.yml", include_str!("files/action.yml")),
     (".github/actions/gate/run.sh", include_str!("files/run.sh")),
-    ("docs/github.md", include_str!("files/github.md")),
+    (GUIDE, include_str!("files/github.md")),
 ];
+/// What to set up once; whoever has one of their own keeps it.
+const GUIDE: &str = "docs/github.md";
+/// Who has to agree to a change.
+const OWNERS: &str = ".github/CODEOWNERS";
 
 /// Paths whose change a code owner has to see.
 const OWNED: [&str; 4] = ["/.github/", "/gates/", "/gates/waivers/", "/baselines/"];
@@ -42,30 +46,54 @@ pub fn runner(text: &str) -> Result<String, String> {
     }
 }
 
-/// What is written where, below a top folder; nothing that exists is changed, but that owners are added to `CODEOWNERS`.
+/// What is to stand where, below a top folder, and does not; owners are added to a `CODEOWNERS` that there is.
 ///
 /// # Errors
-/// When one of the files is there already, with other contents.
+/// When one of the files cannot be read.
 pub fn plan(top: &Path, runner: &str, owner: Option<&str>) -> Result<Vec<(&'static str, String)>> {
     let mut planned = Vec::new();
     for (path, text) in FILES {
         let text = text.replace("@RUNNER@", runner);
         let place = top.join(path);
-        if !files::is_there(&place) {
+        let stands = files::is_there(&place) && (path == GUIDE || files::read_text(&place)? == text);
+        if !stands {
             planned.push((path, text));
-        } else if path != "docs/github.md" && files::read_text(&place)? != text {
-            bail!("{path}: is there already, with other contents: move it away first, or compare it with what `--dry-run` shows");
         }
     }
     if let Some(text) = owners(top, owner)? {
-        planned.push((".github/CODEOWNERS", text));
+        planned.push((OWNERS, text));
     }
     Ok(planned)
 }
 
+/// Refuses to write over a file that somebody has changed.
+///
+/// # Errors
+/// When one of the files is there already, with other contents.
+pub fn refuse_changed(top: &Path, planned: &[(&str, String)]) -> Result<()> {
+    let changed = planned.iter().find(|(path, _)| *path != OWNERS && files::is_there(&top.join(path)));
+    changed.map_or(Ok(()), |(path, _)| {
+        bail!("{path}: is there already, with other contents: move it away first; `--dry-run` shows what would be written")
+    })
+}
+
+/// Whether the code owners are still to be named.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn lacks_an_owner(top: &Path) -> Result<bool> {
+    let place = top.join(OWNERS);
+    let text = if files::is_regular(&place) {
+        files::read_text(&place)?
+    } else {
+        String::new()
+    };
+    Ok(text.split_whitespace().any(|word| word == "@OWNER"))
+}
+
 /// The new text of `CODEOWNERS`, where a line is missing in it.
 fn owners(top: &Path, owner: Option<&str>) -> Result<Option<String>> {
-    let place = top.join(".github/CODEOWNERS");
+    let place = top.join(OWNERS);
     let mut text = if files::is_regular(&place) {
         files::read_text(&place)?
     } else {

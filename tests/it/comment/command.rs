@@ -311,3 +311,29 @@ fn a_bad_key_or_name_is_refused() {
         .exits(2)
         .says("a name is 1 to 100 letters");
 }
+
+#[test]
+fn what_holds_no_records_is_named_once() {
+    let sandbox = job("pull_request", &pull_request());
+    sandbox.write("text.toml", "version = 1\n");
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    for (path, says) in [
+        (
+            "absent",
+            "gate: error: --records: absent: there is no such file or folder: a run writes its records with `--out FILE`\n",
+        ),
+        ("text.toml", "gate: error: --records: text.toml:1:1: not JSON: "),
+        (
+            "empty",
+            "gate: error: --records: no record in empty: a run writes them with `--out FILE`\n",
+        ),
+    ] {
+        for words in [
+            &["comment", "--records", path][..],
+            &["status", "--as", "status", "--records", path],
+        ] {
+            let done = sandbox.gate(words).exits(2);
+            assert!(done.err.starts_with(says), "{}", done.err);
+        }
+    }
+}

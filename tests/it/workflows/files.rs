@@ -28,7 +28,9 @@ fn the_workflows_are_written_once_and_are_the_ones_of_this_repository() {
     assert!(shown.out.contains("== .github/workflows/gate-report.yml\n") && !project.sandbox.path(".github").exists());
     let done = project.sandbox.gate(&init).exits(0);
     assert!(
-        done.out.contains("wrote docs/github.md") && done.out.contains("next: docs/github.md"),
+        done.out.contains("wrote docs/github.md")
+            && done.out.contains("next: commit it to the default branch")
+            && !done.out.contains("@OWNER"),
         "{}",
         done.out
     );
@@ -58,6 +60,9 @@ fn the_workflows_are_written_once_and_are_the_ones_of_this_repository() {
     );
     project.write(".github/workflows/gate-measure.yml", "name: mine\n");
     let _done = project.sandbox.gate(&init).exits(2).says("is there already, with other contents");
+    let shown = project.sandbox.gate(&[&init, &["--dry-run"][..]].concat()).exits(0);
+    assert!(shown.out.starts_with("== .github/workflows/gate-measure.yml\n") && shown.out.matches("\n== ").count() == 0);
+    assert_eq!(project.sandbox.text(".github/workflows/gate-measure.yml"), "name: mine\n");
     for runner in ["a b", "${{ github.actor }}", "x # y"] {
         let _done = project
             .sandbox
@@ -66,6 +71,26 @@ fn the_workflows_are_written_once_and_are_the_ones_of_this_repository() {
             .says("write a label");
     }
     let _done = project.sandbox.gate(&["init", "--runner", "x"]).exits(2).says("--workflows");
+}
+
+#[test]
+fn what_is_left_to_do_is_said_until_it_is_done() {
+    let project = Project::new();
+    fs::remove_file(project.sandbox.path("gates/perf.toml")).unwrap();
+    for first in ["wrote ", "everything is there already\n"] {
+        let done = project.sandbox.gate(&["init", "--workflows"]).exits(0);
+        assert!(done.out.starts_with(first), "{}", done.out);
+        assert!(
+            done.out.contains("in the place of @OWNER") && done.out.contains("`gate init` writes a first one"),
+            "{}",
+            done.out
+        );
+    }
+    let _done = project.sandbox.gate(&["init"]).exits(0);
+    let owners = project.sandbox.text(".github/CODEOWNERS");
+    project.write(".github/CODEOWNERS", owners.replace("@OWNER", "@the-org/perf"));
+    let done = project.sandbox.gate(&["init", "--workflows"]).exits(0);
+    assert_eq!(done.out, "everything is there already\n");
 }
 
 /// Runs a linter in a folder; nothing where it is not there.
