@@ -263,7 +263,7 @@ fn row_35_another_attempt_updates_the_same_comment() {
 }
 
 #[test]
-fn of_several_pull_requests_with_one_head_the_named_one_is_told_and_none_passes() {
+fn row_30_the_named_pull_request_counts_among_those_with_the_head_alone_and_then_none_passes() {
     let report = Report::of(100);
     let sibling = |number: u64| {
         let mut pull = report.hub.world().listed[0].clone();

@@ -157,6 +157,36 @@ fn row_42_a_job_that_does_not_measure_fails_the_verdict() {
 }
 
 #[test]
+fn row_42_only_a_success_and_a_draft_that_was_skipped_pass() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli/init/files/gate-measure.yml")).unwrap();
+    let (_, verdict) = text.split_once("\n  verdict:\n").expect("the job of the verdict");
+    assert!(verdict.contains("if: ${{ always() }}\n") && verdict.contains("RESULT: ${{ needs.measure.result }}\n"));
+    let (_, script) = verdict.split_once("run: |\n").expect("its script");
+    for (result, draft, code) in [
+        ("success", "false", 0),
+        ("success", "", 0),
+        ("skipped", "true", 0),
+        ("skipped", "false", 1),
+        ("skipped", "", 1),
+        ("failure", "true", 1),
+        ("failure", "false", 1),
+        ("cancelled", "false", 1),
+        ("cancelled", "true", 1),
+        ("", "", 1),
+    ] {
+        let done = Command::new("bash")
+            .args(["-e", "-c", script])
+            .env_clear()
+            .envs([("RESULT", result), ("DRAFT", draft)])
+            .output()
+            .expect("bash runs");
+        assert_eq!(done.status.code(), Some(code), "{result:?} {draft:?}");
+        let said = String::from_utf8_lossy(&done.stdout).starts_with("::error title=gate::");
+        assert_eq!(said, code == 1, "{result:?}");
+    }
+}
+
+#[test]
 fn row_40_a_merge_group_is_measured() {
     let Some(site) = Site::new() else { return };
     site.project.program(150);
