@@ -121,7 +121,7 @@ fn row_22_letters_of_several_bytes_are_never_cut() {
 }
 
 #[test]
-fn two_thousand_regressions_are_brief_before_any_is_left_out() {
+fn row_21_two_thousand_regressions_are_brief_before_any_is_left_out() {
     let brief = many(&[(Verdict::Regression, 1000)], |at| format!("b{at:04}"));
     let text = sent(&[brief]);
     for at in 0..1000 {
