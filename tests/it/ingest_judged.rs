@@ -467,3 +467,18 @@ fn the_job_around_it_is_told() {
         sandbox.text("summary.md")
     );
 }
+
+#[test]
+fn case_o_29_nothing_is_rounded_before_it_meets_a_limit() {
+    let sandbox = Sandbox::new();
+    let time = |value: f64| json!([{"name": "step", "unit": "ms", "value": value}]);
+    let gate = "version = 1\nsource = \"ingest\"\n[ingest]\n[[metric]]\nname = \"step\"\nbetter = \"lower\"\n\
+                [[rule]]\nkind = \"floor\"\nat_most = \"103% of base\"\n";
+    for (value, code) in [(102.8, 0), (103.0, 0), (103.004, 1), (103.4, 1)] {
+        let record = judged(&sandbox, gate, &two(&sandbox, &time(100.0), &time(value)))
+            .exits(code)
+            .record();
+        let because = record["judgement"]["verdicts"][0]["because"].to_string();
+        assert!(because.contains(&format!("is {value} ms")), "{because}");
+    }
+}
