@@ -383,6 +383,18 @@ fn what_cannot_be_judged_is_refused_before_anything_is_recorded() {
     );
     refused(&format!("{HOLD}[require]\nguard = true\n"), &words, "require.guard");
     refused(&format!("{HOLD}[require]\nchecks = [\"Q-BUSY\"]\n"), &words, "require.checks");
+    refused(&format!("{HOLD}baseline = \"b.txt\"\n"), &words, "ingest.baseline");
+    for rule in [
+        "kind = \"hold\"\nagainst = \"baseline\"",
+        "kind = \"floor\"\nat_least = \"95% of historical\"",
+        "kind = \"floor\"\nat_least = \"95% of baseline\"",
+    ] {
+        refused(
+            &format!("{HOLD}[[rule]]\n{rule}\n"),
+            &words,
+            "gate.toml:4: this rule asks for a baseline",
+        );
+    }
     refused(
         &format!("{HOLD}[[metric]]\nname = \"x*\"\n"),
         &words,
