@@ -43,7 +43,8 @@ fn sequence(sandbox: &Sandbox, letters: &str, level: f64) -> Vec<String> {
     words
 }
 
-fn judged(sandbox: &Sandbox, gate: &str, words: &[String]) -> Done {
+/// Judges results by a gate file of this text.
+pub fn judged(sandbox: &Sandbox, gate: &str, words: &[String]) -> Done {
     sandbox.write("gate.toml", gate);
     let mut all = vec!["ingest", "--gate", "gate.toml", "--format", "json"];
     all.extend(words.iter().map(String::as_str));
@@ -382,6 +383,18 @@ fn what_cannot_be_judged_is_refused_before_anything_is_recorded() {
     );
     refused(&format!("{HOLD}[require]\nguard = true\n"), &words, "require.guard");
     refused(&format!("{HOLD}[require]\nchecks = [\"Q-BUSY\"]\n"), &words, "require.checks");
+    refused(&format!("{HOLD}baseline = \"b.txt\"\n"), &words, "ingest.baseline");
+    for rule in [
+        "kind = \"hold\"\nagainst = \"baseline\"",
+        "kind = \"floor\"\nat_least = \"95% of historical\"",
+        "kind = \"floor\"\nat_least = \"95% of baseline\"",
+    ] {
+        refused(
+            &format!("{HOLD}[[rule]]\n{rule}\n"),
+            &words,
+            "gate.toml:4: this rule asks for a baseline",
+        );
+    }
     refused(
         &format!("{HOLD}[[metric]]\nname = \"x*\"\n"),
         &words,
@@ -465,4 +478,19 @@ fn the_job_around_it_is_told() {
         "{}",
         sandbox.text("summary.md")
     );
+}
+
+#[test]
+fn case_o_29_nothing_is_rounded_before_it_meets_a_limit() {
+    let sandbox = Sandbox::new();
+    let time = |value: f64| json!([{"name": "step", "unit": "ms", "value": value}]);
+    let gate = "version = 1\nsource = \"ingest\"\n[ingest]\n[[metric]]\nname = \"step\"\nbetter = \"lower\"\n\
+                [[rule]]\nkind = \"floor\"\nat_most = \"103% of base\"\n";
+    for (value, code) in [(102.8, 0), (103.0, 0), (103.004, 1), (103.4, 1)] {
+        let record = judged(&sandbox, gate, &two(&sandbox, &time(100.0), &time(value)))
+            .exits(code)
+            .record();
+        let because = record["judgement"]["verdicts"][0]["because"].to_string();
+        assert!(because.contains(&format!("is {value} ms")), "{because}");
+    }
 }

@@ -38,6 +38,7 @@ mod ingest_judged;
 mod judge;
 mod kill;
 mod ledger;
+mod limit;
 mod lock;
 mod method;
 mod noise;

@@ -16,9 +16,10 @@ use crate::cli::results::{self, Found, Reading, keys};
 use crate::cli::{say, step};
 use crate::edge::{clock, files, ledger};
 use crate::judge::rule::needs_base;
+use crate::judge::scores::KIND;
 use crate::model::fault::Faults;
-use crate::model::gate::Gate;
 use crate::model::gate::declaration::{Declaration, Ingest as Keys, Series, Source};
+use crate::model::gate::{Against, Bound, Gate, Rule};
 use crate::model::host::Host;
 use crate::model::identity::{Facts, Identity, Unknown};
 use crate::model::plan::{Objective, Plan};
@@ -263,9 +264,22 @@ fn kept<'d>(declaration: &'d Declaration, file: &str) -> Result<&'d Keys> {
         ("ingest.model", keys.model.is_some()),
         ("ingest.tasks", !keys.tasks.is_empty()),
         ("ingest.groups", !keys.groups.is_empty()),
+        ("ingest.baseline", keys.baseline.is_some()),
+        ("ingest.base_model", keys.base_model.is_some()),
     ];
     if let Some((key, _)) = refused.iter().find(|(_, asked)| *asked) {
         bail!("{file}: {key}: `gate ingest` does not keep it, so nothing was judged; leave the key out where the gate holds without it");
+    }
+    let asks_baseline = |rule: &&Rule| {
+        let share = |bound: &Option<Bound>| matches!(bound, Some(Bound::Historical { .. } | Bound::Baseline { .. }));
+        rule.kind != KIND && rule.against == Against::Baseline || share(&rule.at_least) || share(&rule.at_most)
+    };
+    if let Some(rule) = declaration.rules.iter().map(|declared| &declared.rule).find(asks_baseline) {
+        bail!(
+            "{}: this rule asks for a baseline, and nothing shows on which machine another tool measured: compare with results after --arm A, declare \
+             a figure, or let `gate perf` measure",
+            rule.at
+        );
     }
     if !declaration.when.is_empty() {
         say("gate: when.paths decides what is measured; these results are there, and are judged");

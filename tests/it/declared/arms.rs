@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::{GATE, Project, verdicts};
 use crate::sandbox::{program, samples};
+use crate::sources::root;
 
 /// A gate whose program writes down where and with what it runs.
 fn logging(project: &Project, more: &str) -> String {
@@ -137,4 +138,36 @@ fn a_real_program_that_takes_longer_is_caught() {
     project.commit("a program in C");
     project.write("tool.c", work(40_000));
     assert_eq!(verdicts(&project.perf(&[]).exits(1).record()), ["regression"]);
+}
+
+#[test]
+fn a_declared_share_of_requests_may_fail_in_a_measured_run_too() {
+    let project = Project::new();
+    let data = root().join("tests/data/adapter/vllm");
+    let gate = |max_failed: &str| {
+        let gate = GATE.replace("name = \"ms\"", "name = \"mean_ttft_ms\"");
+        let gate = gate.replace(
+            "timeout =",
+            &format!("extract = \"vllm\"\nmax_failed = \"{max_failed}\"\ntimeout ="),
+        );
+        assert!(gate.contains("mean_ttft_ms") && gate.contains("extract"), "{gate}");
+        gate
+    };
+    project.script("tool.sh", "cat \"$(dirname \"$0\")/result.json\"");
+    let result = |name: &str| project.write("result.json", std::fs::read_to_string(data.join(name)).unwrap());
+    result("serve.json");
+    project.write("gates/perf.toml", gate("37%"));
+    project.commit("serves");
+    result("serve-some-failed.json");
+    assert_eq!(verdicts(&project.perf(&[]).exits(1).record()), ["candidate_failed"]);
+    project.write("gates/perf.toml", gate("38%"));
+    let record = project.perf(&[]).record();
+    assert_ne!(verdicts(&record), ["candidate_failed"], "{record}");
+    assert!(
+        samples(&record).iter().all(|sample| sample["values"]["mean_ttft_ms"].is_number()),
+        "{record}"
+    );
+    assert_eq!(record["plan"]["max_failed_pct"], 38.0);
+    result("serve-all-failed.json");
+    assert_eq!(verdicts(&project.perf(&[]).exits(1).record()), ["candidate_failed"]);
 }

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use super::declared::git;
 use super::{BASE, Made, TUNED, counted, last, log};
 use crate::sandbox::Sandbox;
 
@@ -261,4 +262,29 @@ fn several_baselines_need_the_model() {
         .gate(&["eval", "tuned.json", "--base-model", "org/third"])
         .exits(2)
         .says("none is of the wanted model");
+}
+
+#[test]
+fn what_moved_in_a_baseline_of_scores_is_told() {
+    let sandbox = accepted();
+    git(&sandbox, &["init", "--quiet", "--initial-branch", "main"]);
+    git(&sandbox, &["add", "baselines"]);
+    git(&sandbox, &["commit", "--quiet", "-m", "a base"]);
+    assert_eq!(sandbox.gate(&["baseline", "diff", "HEAD"]).exits(0).out.matches("\n+ ").count(), 0);
+    accept(&sandbox, 760, &[]);
+    let out = sandbox.gate(&["baseline", "diff", "HEAD"]).exits(0).out;
+    let signs = |sign: &str| {
+        out.lines()
+            .filter(|line| line.starts_with(sign))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert!(matches!(signs("+ ").as_slice(), [one] if one.contains("0.76")), "{out}");
+    assert_eq!(signs("- "), [""; 0], "{out}");
+    accept(&sandbox, 770, &["--replace"]);
+    let out = sandbox.gate(&["baseline", "diff", "HEAD"]).exits(0).out;
+    assert!(
+        out.contains("- ") && out.contains("0.75") && out.contains("0.77") && !out.contains("0.76"),
+        "{out}"
+    );
 }

@@ -306,7 +306,7 @@ fn bare_names_with_numbers_are_scores_where_they_are_declared() {
 }
 
 /// Runs git in a place.
-fn git(sandbox: &Sandbox, words: &[&str]) -> String {
+pub fn git(sandbox: &Sandbox, words: &[&str]) -> String {
     let mut command = Command::new("git");
     sandbox.furnish(&mut command);
     for (name, value) in [
