@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 
+use super::waivers::{Change, Waivers};
+
 use crate::edge::git::{self, Event, Repository};
 use crate::edge::{environment, files};
 
 /// Where rules come from.
 pub struct Rules {
     repository: Option<Repository>,
+    event: Option<Event>,
     top: PathBuf,
     /// The revision; none means the working tree.
     pub revision: Option<String>,
@@ -43,6 +46,7 @@ impl Rules {
             }
             return Ok(Self {
                 repository: None,
+                event: None,
                 top: folder,
                 revision: None,
                 words: "working tree".to_owned(),
@@ -53,9 +57,34 @@ impl Rules {
         Ok(Self {
             top: repository.top().to_owned(),
             repository: Some(repository),
+            event,
             revision,
             words,
         })
+    }
+
+    /// The commit that the judgement answers for: the event's, else the one that is checked out; none outside a repository.
+    pub fn head(&self) -> Option<String> {
+        let of_event = self.event.as_ref().and_then(Event::answers_for);
+        of_event.or_else(|| git::source(&self.top).ok().map(|source| source.commit))
+    }
+
+    /// The waivers of one gate, from the files of this change; outside a repository nobody reviews any.
+    ///
+    /// # Errors
+    /// Every fault of every file.
+    pub fn waivers(&self, gate: &str) -> Result<Waivers> {
+        let Some(repository) = &self.repository else {
+            return Ok(Waivers::default());
+        };
+        let chosen = git::choose(repository, self.event.as_ref(), None).ok();
+        let change = Change {
+            repository,
+            candidate: None,
+            base: chosen.as_ref().map(|chosen| chosen.commit.as_str()),
+            from_fork: self.event.as_ref().is_some_and(Event::is_from_fork),
+        };
+        change.waivers(gate)
     }
 
     /// A file, by its path from the working folder: where the rules come from if the repository holds it, else as it stands. None where

@@ -12,7 +12,7 @@ use crate::edge::environment::of_children;
 use crate::edge::git::Repository;
 use crate::edge::{clock, files, ledger};
 use crate::exit;
-use crate::judge::{Case, judge};
+use crate::judge::{Case, judge, scores};
 use crate::model::gate::waiver::{DAYS_MAX, FOLDER, Standing, Waiver};
 use crate::model::judgement::{Ruling, Verdict};
 use crate::model::metric::{Scale, Tolerance};
@@ -23,6 +23,9 @@ use crate::model::unit::Unit;
 /// How far beyond what was measured the limit is tried, as shares of the loss: the first that covers the record is taken.
 const ROOM: [f64; 6] = [1.0, 1.1, 1.25, 1.5, 2.0, 3.0];
 
+/// What a quotient of binary fractions may be off.
+const DUST: f64 = 1e-9;
+
 /// Accept a regression: write a file for this change's reviewer, with a limit, a reason and a day on which it ends
 ///
 /// It excuses one gate, fixture and metric, up to the limit, at most 90 days, and only where the change itself brings it. The record it was
@@ -31,7 +34,7 @@ const ROOM: [f64; 6] = [1.0, 1.1, 1.25, 1.5, 2.0, 3.0];
 pub struct Waive {
     /// The first digits of the record's seal, or `last`
     record: String,
-    /// The fixture; needed where several failed
+    /// The fixture, or the task of a score; needed where several failed
     #[arg(long, value_name = "NAME")]
     fixture: Option<String>,
     /// The metric; needed where several failed
@@ -43,7 +46,7 @@ pub struct Waive {
     /// The last day on which it holds, such as 2026-12-31: at most 90 days ahead
     #[arg(long, value_name = "DAY", value_parser = parse::day)]
     until: String,
-    /// How much worse it may be, such as 9% [default: what was measured, with the room that its noise needs]
+    /// How much worse it may be, such as 9%, or 5pp of a score [default: what was measured, with the room that its noise needs]
     #[arg(long, value_name = "SIZE", value_parser = Tolerance::parse)]
     limit: Option<Tolerance>,
     /// Who accepts it [default: git's user.name and user.email]
@@ -64,6 +67,7 @@ impl Waive {
         let path = ledger::path(self.ledger.as_deref(), &repository.top().join(".gate"));
         let lines = ledger::read(&path)?;
         let record = find(&lines, &self.record)?.record()?;
+        refuse_undeclared(&record)?;
         let ruling = self.regression(&record)?;
         let author = match &self.author {
             Some(author) => author.clone(),
@@ -93,13 +97,13 @@ impl Waive {
         files::make_folder(to.parent().unwrap_or(Path::new(".")))?;
         files::write(&to, waiver.text().as_bytes())?;
         answer(&format!(
-            "wrote {}: up to {} on {} of {} until {}\nnext: commit it in this change, for a code owner to review; `gate perf` then judges record {} again\n",
+            "wrote {}: up to {} on {} of {} until {}\nnext: commit it in this change, for a code owner to review; {}\n",
             plain_line(&waiver.file, 300),
             waiver.limit,
             plain_line(&waiver.metric, 100),
             plain_line(&waiver.gate, 100),
             waiver.until,
-            short(&record.seal)
+            then(&record)
         ))?;
         Ok(exit::PASS.code)
     }
@@ -140,15 +144,21 @@ impl Waive {
             limit: limit.clone(),
             ..waiver.clone()
         };
-        let limit = tried.iter().find(|limit| covers(&with(limit), record, ruling));
-        limit.map(with).ok_or_else(|| {
-            let tried = tried.last().map_or_else(String::new, ToString::to_string);
-            anyhow!(
-                "a limit of {tried} does not cover record {}: {}",
-                short(&record.seal),
-                plain_line(&ruling.because, 500)
-            )
-        })
+        let mut why = String::new();
+        for limit in tried {
+            let waiver = with(&limit);
+            match left(&waiver, record, ruling) {
+                None => return Ok(waiver),
+                Some(warnings) => {
+                    why = format!(
+                        "a limit of {limit} does not cover record {}: {}{warnings}",
+                        short(&record.seal),
+                        plain_line(&ruling.because, 500)
+                    );
+                }
+            }
+        }
+        bail!("{why}")
     }
 }
 
@@ -168,8 +178,8 @@ fn listed(rulings: &[&Ruling]) -> String {
     names.join(", ")
 }
 
-/// Whether the record passes this question with the waiver.
-fn covers(waiver: &Waiver, record: &Record, ruling: &Ruling) -> bool {
+/// What the record still says against this question with the waiver, beside what it said before; none where it passes.
+fn left(waiver: &Waiver, record: &Record, ruling: &Ruling) -> Option<String> {
     let context = Context {
         waivers: vec![waiver.clone()],
         ..record.context.clone()
@@ -180,15 +190,38 @@ fn covers(waiver: &Waiver, record: &Record, ruling: &Ruling) -> bool {
     });
     let same = |other: &&Ruling| other.cell == ruling.cell && other.metric == ruling.metric;
     let mut asked = again.verdicts.iter().filter(same);
-    asked.all(|ruling| ruling.verdict != Verdict::Regression)
+    let failed = asked.find(|ruling| ruling.verdict == Verdict::Regression)?;
+    let new = failed.warnings.iter().filter(|warning| !ruling.warnings.contains(warning));
+    let new = new.filter(|warning| warning.starts_with("a waiver does not apply"));
+    Some(new.map(|warning| format!(" ({})", plain_line(warning, 300))).collect())
 }
 
-/// A limit as large as the loss, or as the far end of its interval, times some room, rounded up to two digits.
+/// Refuses a record whose rule stands in no file: a waiver names its gate.
+fn refuse_undeclared(record: &Record) -> Result<()> {
+    if record.gate.from == "command line" {
+        bail!(
+            "record {}: its rule was given on the command line, and a waiver excuses a rule that a gate file declares",
+            short(&record.seal)
+        );
+    }
+    Ok(())
+}
+
+/// What the waiver does once it is committed.
+fn then(record: &Record) -> String {
+    match record.kind.as_str() {
+        "perf" => format!("`gate perf` then judges record {} again", short(&record.seal)),
+        kind => format!("`gate {}` then passes on the same results", plain_line(kind, 20)),
+    }
+}
+
+/// A limit as large as the loss, or as the far end of its interval where the rule tests that, times some room, rounded up to two digits.
 fn rounded(ruling: &Ruling, room: f64) -> Tolerance {
-    let ends = ruling.interval.into_iter().flatten().chain(ruling.estimate);
+    let interval = ruling.interval.filter(|_| ruling.rule != scores::KIND);
+    let ends = interval.into_iter().flatten().chain(ruling.estimate);
     let loss = room * ends.fold(ruling.tolerance, |most, gain| most.max(-gain));
     let step = 10_f64.powf(loss.abs().max(f64::MIN_POSITIVE).log10().floor() - 1.0);
-    let value = (loss / step).ceil() * step;
+    let value = (loss / step - DUST).ceil() * step;
     // Without the last digits of a binary fraction.
     let value = format!("{value:.6}").parse().unwrap_or(value);
     Tolerance {

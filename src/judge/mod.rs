@@ -135,7 +135,7 @@ fn buckets<'a>(
         let metric = &case.gate.metrics[index];
         let barrier = course.barriers.get(index).copied().flatten();
         let band = bands.and_then(|bands| bands.find(&course.cell.fixture, &metric.name));
-        let waiver = rule::waived::find(case.context, &case.gate.name, rule, &course.cell.fixture, &metric.name);
+        let waiver = rule::waived::find(case.context, &case.gate.name, rule.against, &course.cell.fixture, &metric.name);
         let (metric, unsuited) = rule::suited(rule, metric);
         Bucket {
             rule,

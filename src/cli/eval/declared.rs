@@ -167,7 +167,7 @@ impl Declared {
 }
 
 /// Where the rule of options comes from.
-const FROM_OPTIONS: &str = "command line";
+pub const FROM_OPTIONS: &str = "command line";
 
 /// Two that name the base model must mean the same.
 fn agree(keys: &mut ScoreKeys, model: &ModelName, at: &str) -> Result<()> {

@@ -13,15 +13,16 @@ use clap::Args;
 use serde_json::json;
 
 use base::Base;
-use declared::Declared;
+use declared::{Declared, FROM_OPTIONS};
 use found::Choice;
 
 use super::perf::shell_line;
 use super::record::{Parts, Places, format_name};
 use super::rules::Rules;
+use super::waivers::Waivers;
 use super::{parse, step};
 use crate::adapter::{self, Adapter};
-use crate::edge::{clock, files, git, ledger};
+use crate::edge::{clock, files, ledger};
 use crate::model::eval::Extent;
 use crate::model::eval::evidence::{BaseKind, Scores};
 use crate::model::evidence::Evidence;
@@ -159,7 +160,7 @@ impl Eval {
         declared.check_few_shot(&mut candidate.run);
         let base = base::base(self, &declared, &rules, &choice)?;
         refuse_itself(&candidate, &base)?;
-        let record = self.judged(declared, candidate, base)?;
+        let record = self.judged(declared, candidate, base, &rules)?;
         let records = [ledger::append(&places.ledger, record)?];
         step::finish(&records, &self.format, self.out.as_deref(), self.github)
     }
@@ -173,7 +174,7 @@ impl Eval {
         }
     }
 
-    fn judged(&self, declared: Declared, candidate: found::Read, base: Base) -> Result<Record> {
+    fn judged(&self, declared: Declared, candidate: found::Read, base: Base, rules: &Rules) -> Result<Record> {
         let at = clock::now();
         let identity = identity(&candidate, &base);
         let Declared {
@@ -183,6 +184,12 @@ impl Eval {
             ..
         } = declared;
         banners.extend(base.banners);
+        let waivers = if gate.from == FROM_OPTIONS {
+            Waivers::default()
+        } else {
+            rules.waivers(&gate.name)?
+        };
+        banners.extend(waivers.banners);
         let is_new = is_new || base.is_new;
         if is_new {
             gate.rules.iter_mut().for_each(|rule| rule.required = false);
@@ -209,10 +216,10 @@ impl Eval {
                 commit: None,
                 why: base.why,
             },
-            head: git::source(&folder).ok().map(|source| source.commit),
+            head: rules.head(),
             attempt: 1,
             band: Vec::new(),
-            waivers: Vec::new(),
+            waivers: waivers.hold,
             banners,
             baseline: None,
             unaffected: None,
