@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::declared::Project;
 use crate::sandbox::{Done, Sandbox, verdict};
 use crate::sources::root;
 
@@ -465,4 +466,32 @@ fn the_job_around_it_is_told() {
         "{}",
         sandbox.text("summary.md")
     );
+}
+
+#[test]
+fn a_regression_of_results_is_excused_by_a_reviewed_file_as_one_that_is_measured() {
+    let project = Project::new();
+    project.write("gates/bench.toml", HOLD);
+    project.commit("the rule of results");
+    let words = sequence(&project.sandbox, "ABBABAABBAABABBA", 90.0);
+    let ingest = || {
+        let mut all = vec!["ingest", "--gate", "gates/bench.toml", "--format", "json"];
+        all.extend(words.iter().map(String::as_str));
+        project.sandbox.gate(&all)
+    };
+    let record = ingest().exits(1).record();
+    assert_eq!(record["context"]["head"], json!(project.git(&["rev-parse", "HEAD"])));
+    let until = (jiff::Timestamp::now() + jiff::SignedDuration::from_hours(48)).to_string();
+    let waive = ["waive", "last", "--because", "why", "--until", &until[..10], "--author", "A"];
+    let done = project.sandbox.gate(&waive).exits(0);
+    assert!(done.out.contains("`gate ingest` then passes on the same results"), "{}", done.out);
+    let record = ingest().exits(0).record();
+    assert_eq!((verdict(&record), &record["judgement"]["outcome"]), ("waived", &json!("pass")));
+    let _done = project.sandbox.gate(&["ledger", "verify"]).exits(0);
+    // Once the base has it, it is no waiver of this change any more.
+    project.commit("accept it");
+    project.commit("something else");
+    let record = ingest().exits(1).record();
+    let warnings = record["judgement"]["verdicts"][0]["warnings"].to_string();
+    assert!(warnings.contains("a waiver that this change does not bring"), "{warnings}");
 }

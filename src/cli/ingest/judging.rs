@@ -22,8 +22,8 @@ use crate::model::gate::declaration::{Declaration, Ingest as Keys, Series, Sourc
 use crate::model::gate::{Fault, Gate};
 use crate::model::host::Host;
 use crate::model::identity::{Facts, Identity, Unknown};
-use crate::model::plan::Plan;
 use crate::model::metric::Metric;
+use crate::model::plan::Plan;
 use crate::model::record::{Base, Context, digest};
 use crate::model::report::Report;
 use crate::model::sample::{Arm, Cell};

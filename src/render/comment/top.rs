@@ -2,7 +2,7 @@
 
 use super::About;
 use super::inert::{name, prose};
-use super::rows::{Group, Row, decisive};
+use super::rows::{Group, Row, decisive, is_of_scores};
 use crate::model::evidence::Ended;
 use crate::model::gate::Against;
 use crate::model::judgement::{Disposition, Outcome, Verdict};
@@ -148,11 +148,13 @@ fn next(records: &[Record], rows: &[Row<'_>]) -> Option<String> {
 /// How a meant change is accepted, where a command does it.
 fn accept(row: &Row<'_>) -> String {
     let seal = hex(&row.record.seal);
+    let is_declared = row.record.gate.from != "command line";
     match (row.ruling.verdict, row.ruling.against) {
-        (Verdict::Regression | Verdict::StaleBaseline, Against::Baseline) => {
+        // The base of a score is another model: the candidate's scores are no baseline of it.
+        (Verdict::Regression | Verdict::StaleBaseline, Against::Baseline) if !is_of_scores(row.ruling) => {
             format!(" To accept it: `gate baseline accept {seal} --because TEXT`, and commit what it writes.")
         }
-        (Verdict::Regression, Against::Base) if row.record.gate.from != "command line" => {
+        (Verdict::Regression, _) if is_declared => {
             format!(" To accept it for a while: `gate waive {seal} --because TEXT --until DAY`, and have the file that it writes reviewed.")
         }
         _ => String::new(),
