@@ -63,6 +63,17 @@ impl Rules {
         })
     }
 
+    /// The files of a revision, written out below a folder; `words` say which.
+    pub fn written_out(top: &Path, words: &str) -> Self {
+        Self {
+            repository: None,
+            event: None,
+            top: top.to_owned(),
+            revision: None,
+            words: words.to_owned(),
+        }
+    }
+
     /// The commit that the judgement answers for: the event's, else the one that is checked out; none outside a repository.
     pub fn head(&self) -> Option<String> {
         let of_event = self.event.as_ref().and_then(Event::answers_for);
@@ -97,9 +108,8 @@ impl Rules {
         let (Some(revision), Some(repository), Some(inside)) = (&self.revision, &self.repository, self.inside(path)) else {
             return Ok(own.map(|bytes| self.found(bytes)));
         };
-        let there = repository.read_blob(revision, &inside)?;
+        let there = repository.read_blob_within(revision, &inside, max_bytes)?;
         Ok(match (there, own) {
-            (Some(bytes), _) if bytes.len() as u64 > max_bytes => bail!("{inside}: over {max_bytes} bytes, more are not read"),
             (Some(bytes), own) => {
                 let banner = match own {
                     Some(own) if own == bytes => None,
@@ -132,10 +142,7 @@ impl Rules {
         let (Some(revision), Some(repository), Some(inside)) = (&self.revision, &self.repository, self.inside(path)) else {
             return Ok(None);
         };
-        match repository.read_blob(revision, &inside)? {
-            Some(bytes) if bytes.len() as u64 > max_bytes => bail!("{inside}: over {max_bytes} bytes, more are not read"),
-            other => Ok(other),
-        }
+        repository.read_blob_within(revision, &inside, max_bytes)
     }
 
     fn found(&self, bytes: Vec<u8>) -> Found {

@@ -268,7 +268,10 @@ fn reports<'a>(results: &'a [(Arm, &'a Found)], wanted: Arm) -> impl Iterator<It
 }
 
 /// What a gate asks for is kept or refused, never passed over.
-fn kept<'d>(declaration: &'d Declaration, file: &str) -> Result<&'d Keys> {
+///
+/// # Errors
+/// Names the key that is not kept.
+pub fn kept<'d>(declaration: &'d Declaration, file: &str) -> Result<&'d Keys> {
     let Some(keys) = declaration.ingest.as_ref().filter(|_| declaration.source == Source::Ingest) else {
         bail!("{file}: its source is run: `gate perf --gate {file}` measures it");
     };
