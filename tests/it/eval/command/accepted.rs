@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::{BASE, Made, TUNED, counted, last, log};
+use crate::declared::Project;
 use crate::sandbox::Sandbox;
 
 const FILE: &str = "baselines/eval/org--base.txt";
@@ -261,4 +262,29 @@ fn several_baselines_need_the_model() {
         .gate(&["eval", "tuned.json", "--base-model", "org/third"])
         .exits(2)
         .says("none is of the wanted model");
+}
+
+#[test]
+fn evidence_of_more_than_a_mebibyte_is_read_from_a_revision_too() {
+    let project = Project::new();
+    let side = |folder: &str, model, right: usize| {
+        let made = Made::of(model).task("arc", right as u64, 70_000);
+        project.write(&format!("../{folder}/results.json"), made.text());
+        let answers = (0..70_000).map(|at| at < right);
+        project.write(&format!("../{folder}/samples_arc.jsonl"), log("arc", answers));
+    };
+    side("base", BASE, 52_500);
+    let _done = project.sandbox.gate(&["eval", "../base"]).exits(3);
+    let _done = project.sandbox.gate(&["baseline", "accept", "last"]).exits(0);
+    project.commit("a baseline");
+    let folder = project.sandbox.path("baselines/eval/evidence/org--base");
+    let evidence = fs::read_dir(folder).unwrap().next().unwrap().unwrap();
+    assert!(
+        evidence.metadata().unwrap().len() > 1 << 20,
+        "{}",
+        evidence.metadata().unwrap().len()
+    );
+    side("tuned", TUNED, 52_400);
+    let done = project.sandbox.gate(&["eval", "../tuned", "--rules-from", "HEAD"]).exits(0);
+    assert!(done.out.contains("paired over 70000 items: 100 lost, 0 gained"), "{}", done.out);
 }
