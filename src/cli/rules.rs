@@ -8,6 +8,7 @@ use super::waivers::{Change, Waivers};
 
 use crate::edge::git::{self, Event, Repository};
 use crate::edge::{environment, files};
+use crate::model::gate::waiver::FOLDER;
 
 /// Where rules come from.
 pub struct Rules {
@@ -80,18 +81,19 @@ impl Rules {
         of_event.or_else(|| git::source(&self.top).ok().map(|source| source.commit))
     }
 
-    /// The waivers of one gate, from the files of this change; outside a repository nobody reviews any.
+    /// The waivers of one gate, from the files of this change; in a job those that are committed, because what ran there before may have written
+    /// others. Outside a repository nobody reviews any.
     ///
     /// # Errors
     /// Every fault of every file.
     pub fn waivers(&self, gate: &str) -> Result<Waivers> {
-        let Some(repository) = &self.repository else {
+        let Some(repository) = self.repository.as_ref().filter(|_| files::is_there(&self.top.join(FOLDER))) else {
             return Ok(Waivers::default());
         };
         let chosen = git::choose(repository, self.event.as_ref(), None).ok();
         let change = Change {
             repository,
-            candidate: None,
+            candidate: self.event.as_ref().map(|_| "HEAD"),
             base: chosen.as_ref().map(|chosen| chosen.commit.as_str()),
             from_fork: self.event.as_ref().is_some_and(Event::is_from_fork),
         };

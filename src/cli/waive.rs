@@ -13,7 +13,7 @@ use crate::edge::git::Repository;
 use crate::edge::{clock, files, ledger};
 use crate::exit;
 use crate::judge::{Case, judge, scores};
-use crate::model::gate::waiver::{DAYS_MAX, FOLDER, Standing, Waiver};
+use crate::model::gate::waiver::{self, DAYS_MAX, FILE_MAX_BYTES, FOLDER, Standing, Waiver};
 use crate::model::judgement::{Ruling, Verdict};
 use crate::model::metric::{Scale, Tolerance};
 use crate::model::record::{Context, Record, short};
@@ -23,6 +23,8 @@ use crate::model::unit::Unit;
 /// How far beyond what was measured the limit is tried, as shares of the loss: the first that covers the record is taken.
 const ROOM: [f64; 6] = [1.0, 1.1, 1.25, 1.5, 2.0, 3.0];
 
+/// Most files whose cut names are the same.
+const FILES_MAX: usize = 20;
 /// What a quotient of binary fractions may be off.
 const DUST: f64 = 1e-9;
 
@@ -75,9 +77,8 @@ impl Waive {
                 .user()?
                 .ok_or_else(|| anyhow!("git knows no user.name: say who accepts it with --author"))?,
         };
-        let file = file_name(&record.gate.name, &ruling.cell.fixture, &ruling.metric);
         let waiver = Waiver {
-            file: format!("{FOLDER}/{file}"),
+            file: free_name(repository.top(), record.gate.name.as_str(), ruling)?,
             gate: record.gate.name.clone(),
             fixture: ruling.cell.fixture.clone(),
             metric: ruling.metric.clone(),
@@ -91,9 +92,6 @@ impl Waive {
         refuse_days(&waiver)?;
         let waiver = self.covering(waiver, &record, ruling)?;
         let to = repository.top().join(&waiver.file);
-        if files::is_there(&to) {
-            bail!("{}: is there already: remove it, or edit it by hand", waiver.file);
-        }
         files::make_folder(to.parent().unwrap_or(Path::new(".")))?;
         files::write(&to, waiver.text().as_bytes())?;
         answer(&format!(
@@ -231,14 +229,34 @@ fn rounded(ruling: &Ruling, room: f64) -> Tolerance {
     }
 }
 
-/// A file's name that says what it speaks of, from letters and digits alone.
+/// The name of a file that is not there yet. Names are cut, so that the file of another question may have the same.
+fn free_name(top: &Path, gate: &str, ruling: &Ruling) -> Result<String> {
+    let (fixture, metric) = (&ruling.cell.fixture, &ruling.metric);
+    let stem = file_name(gate, fixture, metric);
+    for number in 1..=FILES_MAX {
+        let numbered = if number == 1 { String::new() } else { format!("-{number}") };
+        let file = format!("{FOLDER}/{stem}{numbered}.toml");
+        let place = top.join(&file);
+        if !files::is_there(&place) {
+            return Ok(file);
+        }
+        let text = files::read_declared(&place, FILE_MAX_BYTES)?;
+        let of_another = |other: Waiver| (&other.gate[..], &other.fixture, &other.metric) != (gate, fixture, metric);
+        if !waiver::parse(&text, &file).is_ok_and(of_another) {
+            bail!("{file}: is there already: remove it, or edit it by hand");
+        }
+    }
+    bail!("{FOLDER}/{stem}.toml and {FILES_MAX} more are there already: remove those that are over")
+}
+
+/// A file's name that says what it speaks of, from letters and digits alone, without its ending.
 fn file_name(gate: &str, fixture: &str, metric: &str) -> String {
     let plain = |text: &str| -> String {
         let kept = text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' });
         kept.take(40).collect()
     };
     let parts = [gate, fixture, metric].into_iter().filter(|part| !part.is_empty()).map(plain);
-    format!("{}.toml", parts.collect::<Vec<_>>().join("-"))
+    parts.collect::<Vec<_>>().join("-")
 }
 
 fn refuse_days(waiver: &Waiver) -> Result<()> {

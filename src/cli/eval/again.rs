@@ -73,6 +73,11 @@ pub fn again(gate: &workspace::Declared, top: &Path, record: &Record, claimed: &
     let mut candidate = claimed.candidate.clone();
     // Which scores are a group's, and so only shown, is for the base to say.
     candidate.results.groups = Vec::<Group>::new();
+    // A stranger's remarks are no part of the evidence.
+    candidate.notes.clear();
+    if base.kind == BaseKind::Results && base.runs == claimed.base {
+        base.runs.iter_mut().for_each(|run| run.notes.clear());
+    }
     let adapter = plain_line(&record.plan.extract, 40);
     let identity = identity(&candidate, &record.identity.arms.b.artifacts, &adapter, &base);
     Ok(Again {

@@ -140,6 +140,13 @@ fn it_excuses_no_other_task_metric_or_gate() {
         assert_eq!(verdicts(&eval(&project).exits(1).record())[0], "regression", "{to}");
     }
     project.write(FILE, &text);
+    // Names are cut; the file of another question is left alone, and that of this one told of.
+    project.write(FILE, text.replace("fixture = \"arc\"", "fixture = \"a r c\""));
+    let done = waive(&project, &[]).exits(0);
+    assert!(done.out.contains("gates/waivers/eval-arc-acc-2.toml: up to"), "{}", done.out);
+    let _done = waive(&project, &[]).exits(2).says("eval-arc-acc-2.toml: is there already");
+    project.git(&["clean", "--quiet", "--force", "gates/waivers"]);
+    project.write(FILE, &text);
     // A rule that no file declares is excused by none.
     let words = ["eval", "tuned.json", "--baseline", "base.json", "--tolerance", "1pp"];
     let _done = project.sandbox.gate(&words).exits(1);
@@ -310,6 +317,13 @@ fn a_fork_excuses_nothing_and_the_event_names_the_commit() {
         banners(&record)
     );
     project.write("../event.json", event("{\"full_name\":\"o/r\"}", &merged));
+    // Nor does a file that was not committed: whatever made the results may have written it.
+    let text = project.sandbox.text(FILE);
+    project.git(&["rm", "--quiet", FILE]);
+    project.commit("without it");
+    project.write(FILE, &text);
+    let _done = eval(&project).exits(1);
+    project.commit("with it");
     let record = eval(&project).exits(0).record();
     assert_eq!(verdicts(&record)[0], "waived");
     assert_eq!(record["context"]["head"], json!(merged));
