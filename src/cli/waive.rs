@@ -12,6 +12,7 @@ use crate::edge::environment::of_children;
 use crate::edge::git::Repository;
 use crate::edge::{clock, files, ledger};
 use crate::exit;
+use crate::judge::rule::waived;
 use crate::judge::{Case, judge, scores};
 use crate::model::gate::waiver::{self, DAYS_MAX, FILE_MAX_BYTES, FOLDER, Standing, Waiver};
 use crate::model::judgement::{Ruling, Verdict};
@@ -142,22 +143,30 @@ impl Waive {
             limit: limit.clone(),
             ..waiver.clone()
         };
-        let mut why = String::new();
+        let seal = short(&record.seal);
+        let mut last = String::new();
         for limit in tried {
-            let waiver = with(&limit);
-            match left(&waiver, record, ruling) {
-                None => return Ok(waiver),
-                Some(warnings) => {
-                    why = format!(
-                        "a limit of {limit} does not cover record {}: {}{warnings}",
-                        short(&record.seal),
-                        plain_line(&ruling.because, 500)
-                    );
-                }
+            match asked_again(&with(&limit), record, ruling) {
+                Left::Nothing => return Ok(with(&limit)),
+                Left::Unsuited(why) => bail!("record {seal}: {why}"),
+                Left::Regression => last = limit.to_string(),
             }
         }
-        bail!("{why}")
+        bail!(
+            "a limit of {last} does not cover record {seal}: {}",
+            plain_line(&ruling.because, 500)
+        )
     }
+}
+
+/// What a record still says against a question with a waiver.
+enum Left {
+    /// It passes.
+    Nothing,
+    /// It fails all the same.
+    Regression,
+    /// The limit does not suit the question, and why.
+    Unsuited(String),
 }
 
 /// A metric with its fixture, for a message.
@@ -176,8 +185,8 @@ fn listed(rulings: &[&Ruling]) -> String {
     names.join(", ")
 }
 
-/// What the record still says against this question with the waiver, beside what it said before; none where it passes.
-fn left(waiver: &Waiver, record: &Record, ruling: &Ruling) -> Option<String> {
+/// The record judged again with the waiver.
+fn asked_again(waiver: &Waiver, record: &Record, ruling: &Ruling) -> Left {
     let context = Context {
         waivers: vec![waiver.clone()],
         ..record.context.clone()
@@ -188,10 +197,15 @@ fn left(waiver: &Waiver, record: &Record, ruling: &Ruling) -> Option<String> {
     });
     let same = |other: &&Ruling| other.cell == ruling.cell && other.metric == ruling.metric;
     let mut asked = again.verdicts.iter().filter(same);
-    let failed = asked.find(|ruling| ruling.verdict == Verdict::Regression)?;
-    let new = failed.warnings.iter().filter(|warning| !ruling.warnings.contains(warning));
-    let new = new.filter(|warning| warning.starts_with("a waiver does not apply"));
-    Some(new.map(|warning| format!(" ({})", plain_line(warning, 300))).collect())
+    let Some(failed) = asked.find(|ruling| ruling.verdict == Verdict::Regression) else {
+        return Left::Nothing;
+    };
+    let named = format!(": {}", waiver.in_words());
+    let mut said = failed.warnings.iter().filter_map(|warning| warning.strip_suffix(&named));
+    match said.find(|warning| warning.starts_with(waived::UNSUITED)) {
+        Some(why) => Left::Unsuited(plain_line(why, 300)),
+        None => Left::Regression,
+    }
 }
 
 /// Refuses a record whose rule stands in no file: a waiver names its gate.

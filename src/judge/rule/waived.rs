@@ -6,6 +6,9 @@ use crate::model::judgement::{Outcome, Ruling, Verdict};
 use crate::model::metric::Tolerance;
 use crate::model::record::Context;
 
+/// How the warning begins that a limit does not suit the question.
+pub const UNSUITED: &str = "a waiver does not apply";
+
 /// The waiver that speaks of one question: one that may excuse it before one that may not.
 pub fn find<'a>(context: &'a Context, gate: &str, against: Against, fixture: &str, metric: &str) -> Option<&'a Waiver> {
     let speaks = |waiver: &&Waiver| waiver.gate == gate && waiver.fixture == fixture && waiver.metric == metric;
@@ -41,9 +44,7 @@ pub fn judge(mut ruling: Ruling, waiver: &Waiver, asked: impl FnOnce(&Tolerance)
             waiver.limit,
             waiver.in_words()
         )),
-        Err(why) => ruling
-            .warnings
-            .push(format!("a waiver does not apply, {why}: {}", waiver.in_words())),
+        Err(why) => ruling.warnings.push(format!("{UNSUITED}, {why}: {}", waiver.in_words())),
     }
     ruling
 }

@@ -49,6 +49,7 @@ fn a_row_of_a_score_has_items_lost_and_gained() {
     ] {
         assert!(shown.contains(line), "{line}: {shown}");
     }
+    assert!(!shown.contains("looks after"), "nothing was planned: {shown}");
 }
 
 #[test]
