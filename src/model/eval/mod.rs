@@ -13,7 +13,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::figure::{Missing, State};
+use super::figure::Missing;
 use super::text::plain_line;
 
 /// Longest name in a sentence, in characters.
@@ -165,10 +165,7 @@ impl Score {
     /// A score with its value and nothing else; what is not a finite number is missing.
     pub fn new(key: Key, value: f64) -> Self {
         let finite = value.is_finite();
-        let failed = || Missing {
-            state: State::Failed,
-            why: "not a finite number".to_owned(),
-        };
+        let failed = || Missing::failed("not a finite number");
         Self {
             key,
             value: finite.then_some(value),
