@@ -1,19 +1,15 @@
-//! Reads a samples log as `foreign::Rows` does for adapters: `cargo bench --bench lines -- FILE` prints how many rows there are and what their
-//! figures sum up to, for `scripts/bench-ingest` to compare with another reader's.
+//! Reads a log of single answers as `gate eval` does: `cargo bench --bench lines -- FILE` prints of each metric and filter how many answers
+//! there are and how many are right, for `scripts/bench-ingest` to compare with another reader's.
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
-use gate::adapter::foreign::Rows;
-use gate::edge::results;
-use gate::model::report::Refused;
+use gate::adapter::lm_eval::samples::Samples;
+use gate::edge::lines::lines;
 
 /// Longest line.
-const LINE_MAX_BYTES: u64 = 8 << 20;
-/// Members of a sample that answer nothing: the question, the prompt and what the model said.
-const LARGE: [&str; 5] = ["doc", "arguments", "resps", "filtered_resps", "target"];
+const LINE_MAX_BYTES: usize = 16 << 20;
 
 fn main() -> Result<()> {
     let Some(file) = std::env::args().skip(1).find(|word| !word.starts_with('-')) else {
@@ -21,26 +17,13 @@ fn main() -> Result<()> {
         println!("usage: lines FILE");
         return Ok(());
     };
-    let mut rows = Rows::of(|key| !LARGE.contains(&key));
-    let mut sums: BTreeMap<String, f64> = BTreeMap::new();
-    let mut count = 0_u64;
-    results::lines(Path::new(&file), LINE_MAX_BYTES, |line| {
-        let row = rows
-            .read(std::str::from_utf8(line)?)
-            .map_err(|broken| broken.refused(count as usize + 1))?;
-        count += 1;
-        for (key, value) in row.members() {
-            let Some(number) = value.number() else { continue };
-            match sums.get_mut(key) {
-                Some(sum) => *sum += number,
-                None => drop(sums.insert(key.clone(), number)),
-            }
-        }
-        match rows.contradiction() {
-            Some(key) => Err(Refused(format!("line {count}: {key} stands twice")).into()),
-            None => Ok(()),
-        }
-    })?;
-    println!("{}", serde_json::json!({ "rows": count, "sums": sums }));
+    let mut samples = Samples::default();
+    lines(Path::new(&file), LINE_MAX_BYTES, |line| Ok(samples.line(line)?))?;
+    let told = samples.outcomes("bench")?.into_iter().map(|one| {
+        let right = one.right.bytes().filter(|byte| *byte == b'1').count();
+        let name = format!("{},{}", one.key.metric, one.key.filter);
+        (name, serde_json::json!({ "rows": one.items.len(), "right": right }))
+    });
+    println!("{}", serde_json::Value::Object(told.collect()));
     Ok(())
 }

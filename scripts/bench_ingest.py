@@ -1,6 +1,6 @@
 """Prints how fast JSON lines are read beside Python's json, and the peak memory of both.
 
-The metrics go through `gate ingest`, whole. The samples go through the reader of rows alone, as `benches/lines.rs` uses it.
+The metrics go through `gate ingest`, whole. The samples go through the reader of `gate eval` alone, as `benches/lines.rs` uses it.
 
 usage: bench_ingest.py GATE LINES MEGABYTES, in a folder that may be filled
 """
@@ -18,18 +18,21 @@ BLOCK_BYTES = 8_000_000
 # The memory of a file a quarter as large tells whether it grows with the file.
 SMALLER = 4
 
+# Stands in a line for what differs from all other lines.
+NUMBER, HASH = 1234567890, "0123456789abcdef" * 4
+
 PYTHON = {
     "samples": """
 import json, sys
-large = {"doc", "arguments", "resps", "filtered_resps", "target"}
-rows, sums = 0, {}
+rows, right = {}, {}
 with open(sys.argv[1], encoding="utf-8") as file:
     for line in file:
-        rows += 1
-        for key, value in json.loads(line).items():
-            if key not in large and isinstance(value, (int, float)):
-                sums[key] = sums.get(key, 0) + value
-print(json.dumps({"rows": rows, **sums}))
+        record = json.loads(line)
+        for metric in record["metrics"]:
+            key = metric + "," + record["filter"]
+            rows[key] = rows.get(key, 0) + 1
+            right[key] = right.get(key, 0) + (record[metric] == 1.0)
+print(json.dumps({key: {"rows": rows[key], "right": right[key]} for key in rows}))
 """,
     "metrics": """
 import json, sys
@@ -54,13 +57,13 @@ def hexes(rng):
     return "".join(rng.choices("0123456789abcdef", k=64))
 
 
-def sample(rng, number):
+def sample(rng, _number):
     """One item of a reasoning task as lm-eval logs it: a prompt of five shots, a long answer, its hashes and its score."""
     question, answer = words(rng, 45), words(rng, 90)
     prompt = "\n\n".join(f"Question: {words(rng, 45)}\nAnswer: {words(rng, 60)}\n#### {rng.randint(0, 999)}" for _ in range(5))
     said = f" {answer}\n#### {rng.randint(0, 999)}"
     return {
-        "doc_id": number,
+        "doc_id": NUMBER,
         "doc": {"question": question, "answer": answer},
         "target": answer,
         "arguments": {"gen_args_0": {"arg_0": f"{prompt}\n\nQuestion: {question}\nAnswer:", "arg_1": {"until": ["Question:", "</s>"]}}},
@@ -68,7 +71,7 @@ def sample(rng, number):
         "filtered_resps": [str(rng.randint(0, 999))],
         "filter": "strict-match",
         "metrics": ["exact_match"],
-        "doc_hash": hexes(rng),
+        "doc_hash": HASH,
         "prompt_hash": hexes(rng),
         "target_hash": hexes(rng),
         "exact_match": float(rng.random() < 0.7),
@@ -88,15 +91,15 @@ def step(rng, number):
 
 
 def generate(path, make, size):
-    """Writes lines until a file is as large; a block of different ones is repeated."""
+    """Writes lines until a file is as large; a block of them is repeated, with other items."""
     rng, lines, length = random.Random(1), [], 0
     while length < min(BLOCK_BYTES, size):
         lines.append(json.dumps(make(rng, len(lines))) + "\n")
         length += len(lines[-1])
-    block = "".join(lines).encode()
-    with open(path, "wb") as file:
-        for _ in range(max(1, size // len(block))):
-            file.write(block)
+    with open(path, "w", encoding="utf-8") as file:
+        for block in range(max(1, size // length)):
+            items = enumerate(lines, block * len(lines))
+            file.writelines(line.replace(str(NUMBER), str(item), 1).replace(HASH, f"{item:064x}", 1) for item, line in items)
     return os.path.getsize(path)
 
 
@@ -109,18 +112,15 @@ def read(command):
         return wall_s, int(file.read().split()[-1]) * 1024, json.loads(done.stdout)
 
 
-def told(answer):
-    """The figures of an answer of ours, by name."""
-    if "results" not in answer:
-        return {"rows": answer["rows"], **answer["sums"]}
-    series = answer["results"][0]["series"]
-    return {one["name"]: one["processes"][0]["repetitions"][0] for one in series}
-
-
 def check(ours, theirs):
     """Both must have done the same work."""
-    near = all(key in ours and abs(ours[key] - value) <= 1e-9 * abs(value) for key, value in theirs.items())
-    if not near:
+    if "results" in ours:
+        series = ours["results"][0]["series"]
+        ours = {one["name"]: one["processes"][0]["repetitions"][0] for one in series}
+        same = all(key in ours and abs(ours[key] - value) <= 1e-9 * abs(value) for key, value in theirs.items())
+    else:
+        same = ours == theirs
+    if not same:
         sys.exit(f"the readers disagree: {ours} and {theirs}")
 
 
@@ -136,7 +136,7 @@ def main():
         for _ in range(ROUNDS):
             ours.append(read([*command, path]))
             theirs.append(read([sys.executable, "-c", PYTHON[kind], path]))
-            check(told(ours[-1][2]), theirs[-1][2])
+            check(ours[-1][2], theirs[-1][2])
         os.remove(path)
         ours_s, theirs_s = min(wall_s for wall_s, _, _ in ours), min(wall_s for wall_s, _, _ in theirs)
         ratios = sorted(their[0] / our[0] for our, their in zip(ours, theirs))

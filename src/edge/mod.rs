@@ -15,6 +15,7 @@ pub mod gpu_helper;
 pub mod host;
 pub mod job;
 pub mod ledger;
+pub mod lines;
 pub mod lock;
 pub mod measure;
 pub mod process;

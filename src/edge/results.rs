@@ -1,7 +1,7 @@
 //! Result files of other tools: found in folders, read within limits.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -72,36 +72,6 @@ pub fn head(path: &Path, most: u64) -> Result<Vec<u8>> {
     let file = File::open(path).context("cannot be read")?;
     file.take(most).read_to_end(&mut bytes).context("cannot be read")?;
     Ok(bytes)
-}
-
-/// Hands every line of a file to `take`, one at a time, without its end: the file may be larger than memory.
-///
-/// # Errors
-/// When it cannot be read, a line is longer than `line_max_bytes`, or `take` refuses one, each with the line's number.
-pub fn lines(path: &Path, line_max_bytes: u64, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let file = File::open(path).context("cannot be read")?;
-    let mut reader = BufReader::with_capacity(1 << 18, file);
-    let mut line = Vec::new();
-    for number in 1_u64.. {
-        line.clear();
-        let read = Read::by_ref(&mut reader)
-            .take(line_max_bytes + 1)
-            .read_until(b'\n', &mut line)
-            .with_context(|| format!("line {number} cannot be read"))?;
-        if read == 0 {
-            break;
-        }
-        if line.last() == Some(&b'\n') {
-            line.pop();
-        } else if line.len() as u64 > line_max_bytes {
-            bail!("line {number}: over {line_max_bytes} bytes, more are not read");
-        }
-        if line.last() == Some(&b'\r') {
-            line.pop();
-        }
-        take(&line).with_context(|| format!("line {number}"))?;
-    }
-    Ok(())
 }
 
 /// When a file was last written.

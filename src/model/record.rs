@@ -129,23 +129,6 @@ pub fn digest(bytes: &[u8]) -> String {
     format!("b3:{}", blake3::hash(bytes).to_hex())
 }
 
-/// The digest of lines that are not kept.
-#[derive(Debug, Default)]
-pub struct Digest(blake3::Hasher);
-
-impl Digest {
-    /// Takes the next line, without its end.
-    pub fn line(&mut self, line: &[u8]) {
-        self.0.update(line);
-        self.0.update(b"\n");
-    }
-
-    /// `b3:` and the BLAKE3 of the lines so far.
-    pub fn finish(&self) -> String {
-        format!("b3:{}", self.0.finalize().to_hex())
-    }
-}
-
 /// The first twelve hex digits of a digest or seal, for people. Whatever else stands in its place is made safe to show.
 pub fn short(digest: &str) -> String {
     let digits: String = digest.trim_start_matches("b3:").chars().take(12).collect();

@@ -34,8 +34,10 @@ pub fn plain(bytes: &[u8]) -> String {
 pub fn plain_cow(bytes: &[u8]) -> Cow<'_, str> {
     // 0xc2 begins the control characters beyond ASCII.
     let is_plain = |byte: &u8| !byte.is_ascii_control() && *byte != 0xc2 || matches!(byte, b'\n' | b'\r' | b'\t');
+    // Without a way out in the middle many bytes are looked at in one step.
+    let all_plain = || bytes.iter().fold(true, |all, byte| all & is_plain(byte));
     match std::str::from_utf8(bytes) {
-        Ok(text) if bytes.iter().all(is_plain) && !bytes.starts_with(b"\xef\xbb\xbf") => Cow::Borrowed(text),
+        Ok(text) if all_plain() && !bytes.starts_with(b"\xef\xbb\xbf") => Cow::Borrowed(text),
         _ => Cow::Owned(plain(bytes)),
     }
 }

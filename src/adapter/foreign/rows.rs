@@ -11,13 +11,21 @@ use super::json::{self, Broken, Json};
 pub struct Rows {
     wants: fn(key: &str) -> bool,
     row: Json,
+    /// Whether the last row's keys are others than those of the row before.
+    keys_changed: bool,
+    /// Whether no key of the last row stands in it twice.
+    keys_differ: bool,
 }
 
 impl Rows {
     /// Reads of every row the members whose keys are wanted; the others are checked to be JSON and passed over.
     pub fn of(wants: fn(key: &str) -> bool) -> Self {
-        let row = Json::Map(Vec::new());
-        Self { wants, row }
+        Self {
+            wants,
+            row: Json::Map(Vec::new()),
+            keys_changed: true,
+            keys_differ: true,
+        }
     }
 
     /// The row of a line: an object of its wanted members, every occurrence of them.
@@ -25,12 +33,18 @@ impl Rows {
     /// # Errors
     /// When the line is no whole JSON object.
     pub fn read(&mut self, line: &str) -> Result<&Json, Broken> {
+        self.keys_changed = false;
         if let Err(broken) = self.parse(line) {
             // What is no JSON only because it holds `NaN` or the like is read again with that told as such.
             match json::readable(line) {
                 (_, moved) if moved.is_empty() => return Err(broken),
                 (readable, _) => self.parse(&readable)?,
             }
+        }
+        if self.keys_changed {
+            let members = self.row.members();
+            let is_last = |(at, (key, _)): (usize, &(String, Json))| members.iter().skip(at + 1).all(|(other, _)| other != key);
+            self.keys_differ = members.iter().enumerate().all(is_last);
         }
         Ok(&self.row)
     }
@@ -40,24 +54,29 @@ impl Rows {
         &self.row
     }
 
+    /// Whether the keys of the last row, in their order, are others than those of the row before.
+    pub fn keys_changed(&self) -> bool {
+        self.keys_changed
+    }
+
     /// The first key that stands twice in the last row with different values.
     pub fn contradiction(&self) -> Option<String> {
-        let members = self.row.members();
-        let is_plain = |(at, (key, value)): (usize, &(String, Json))| {
-            let again = members.iter().skip(at + 1).any(|(other, _)| other == key);
-            !again && !matches!(value, Json::Map(_) | Json::List(_))
-        };
-        if members.iter().enumerate().all(is_plain) {
+        let is_plain = |(_, value): &(String, Json)| !matches!(value, Json::Map(_) | Json::List(_));
+        if self.keys_differ && self.row.members().iter().all(is_plain) {
             return None;
         }
         self.row.duplicates().1.into_iter().next()
     }
 
     fn parse(&mut self, line: &str) -> Result<(), Broken> {
-        let Self { wants, row } = self;
-        let Json::Map(into) = row else { return Ok(()) };
+        let Json::Map(into) = &mut self.row else { return Ok(()) };
         let mut deserializer = serde_json::Deserializer::from_str(line);
-        let read = Members { wants: *wants, into }.deserialize(&mut deserializer);
+        let members = Members {
+            wants: self.wants,
+            into,
+            changed: &mut self.keys_changed,
+        };
+        let read = members.deserialize(&mut deserializer);
         read.and_then(|()| deserializer.end()).map_err(|error| json::broken(&error))
     }
 }
@@ -66,6 +85,7 @@ impl Rows {
 struct Members<'a> {
     wants: fn(&str) -> bool,
     into: &'a mut Vec<(String, Json)>,
+    changed: &'a mut bool,
 }
 
 impl<'de> DeserializeSeed<'de> for Members<'_> {
@@ -84,14 +104,14 @@ impl<'de> Visitor<'de> for Members<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        let Self { wants, into } = self;
-        let mut filled = 0;
+        let Self { wants, into, changed } = self;
+        let (mut filled, before) = (0, into.len());
         loop {
             if filled == into.len() {
                 into.push((String::new(), Json::Null));
             }
             let Some((name, value)) = into.get_mut(filled) else { break };
-            match entries.next_key_seed(Key { wants, name })? {
+            match entries.next_key_seed(Key { wants, name, changed })? {
                 None => break,
                 Some(true) => {
                     *value = entries.next_value()?;
@@ -102,6 +122,7 @@ impl<'de> Visitor<'de> for Members<'_> {
                 }
             }
         }
+        *changed |= filled != before;
         into.truncate(filled);
         Ok(())
     }
@@ -111,6 +132,7 @@ impl<'de> Visitor<'de> for Members<'_> {
 struct Key<'a> {
     wants: fn(&str) -> bool,
     name: &'a mut String,
+    changed: &'a mut bool,
 }
 
 impl<'de> DeserializeSeed<'de> for Key<'_> {
@@ -132,6 +154,7 @@ impl Visitor<'_> for Key<'_> {
         let wanted = (self.wants)(key);
         if wanted && self.name != key {
             key.clone_into(self.name);
+            *self.changed = true;
         }
         Ok(wanted)
     }
@@ -172,6 +195,30 @@ mod tests {
             assert!(what.contains(word), "{line}: {what}");
         }
         assert!(rows.read("{\"a\": 2}").is_ok());
+    }
+
+    #[test]
+    fn other_keys_than_before_are_told() {
+        let mut rows = Rows::of(|key| key != "b");
+        for (line, changed) in [
+            (r#"{"a": 1, "c": 2}"#, true),
+            (r#"{"a": [2], "b": 1, "c": 3}"#, false),
+            (r#"{"a": NaN, "c": 3}"#, false),
+            (r#"{"a": 1}"#, true),
+            (r#"{"a": 1}"#, false),
+            (r#"{"a": 1, "": 2}"#, true),
+            (r#"{"": 1, "a": 2}"#, true),
+            ("{}", true),
+            (r#"{"b": 1}"#, false),
+        ] {
+            rows.read(line).unwrap();
+            assert_eq!(rows.keys_changed(), changed, "{line}");
+        }
+        rows.read(r#"{"a": 1, "c": 1, "c": 2}"#).unwrap();
+        for line in [r#"{"a": 1, "c": 1, "c": 3}"#, r#"{"a": 1, "c": inf, "c": -inf}"#] {
+            rows.read(line).unwrap();
+            assert_eq!((rows.keys_changed(), rows.contradiction().as_deref()), (false, Some("c")), "{line}");
+        }
     }
 
     #[test]

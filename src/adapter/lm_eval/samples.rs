@@ -1,22 +1,34 @@
 //! The log of single answers that lm-evaluation-harness writes: one line an item and filter. It is read a line at a time, and of each only
 //! whether the item was answered right is kept.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-
-use crate::adapter::foreign::json::{self, Json};
+use crate::adapter::foreign::{Json, Rows};
 use crate::model::eval::{Key, Outcomes};
 use crate::model::report::Refused;
+use crate::model::text::plain_line;
 
-/// Most items of one task.
-const ITEMS_MAX: usize = 2_000_000;
+/// Most answers of one task.
+const ANSWERS_MAX: usize = 2_000_000;
 /// Most metrics and filters of one task.
 const SERIES_MAX: usize = 64;
 /// Bytes of an item's digest that are kept.
 const DIGEST_BYTES: usize = 6;
+/// Longest name that a message quotes, in characters.
+const QUOTE_MAX_CHARS: usize = 80;
+/// Members that do not say whether an answer is right: the item itself, its prompt and what the model said.
+const PASSED_OVER: [&str; 7] = [
+    "doc",
+    "arguments",
+    "resps",
+    "filtered_resps",
+    "target",
+    "prompt_hash",
+    "target_hash",
+];
+/// Members that are read, and no metric.
+const NO_METRIC: [&str; 4] = ["doc_id", "doc_hash", "filter", "metrics"];
 
 /// Whether the first bytes of a file are of such a log.
 pub fn is_log(head: &[u8]) -> bool {
@@ -26,76 +38,106 @@ pub fn is_log(head: &[u8]) -> bool {
 }
 
 /// The answers of one log.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Samples {
-    /// By metric and filter: what each item was answered, by its number.
-    series: BTreeMap<(String, String), BTreeMap<Item, Answer>>,
+    rows: Rows,
+    series: Vec<Series>,
     /// Metrics whose values are not right or wrong.
-    graded: BTreeMap<String, ()>,
-    items: usize,
+    graded: BTreeSet<String>,
+    answers: usize,
+}
+
+/// The answers under one metric and filter, as they came.
+#[derive(Debug)]
+struct Series {
+    metric: String,
+    filter: String,
+    answers: Vec<Answer>,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Answer {
+    item: Item,
+    /// The digest above, and in the last bit whether it is right.
+    told: u64,
 }
 
 /// An item's number in the harness, or its name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Item {
     Number(u64),
-    Name(String),
+    Name(Box<str>),
 }
 
-#[derive(Debug)]
-struct Answer {
-    digest: u64,
-    right: bool,
+impl Default for Samples {
+    fn default() -> Self {
+        Self {
+            rows: Rows::of(|key| !PASSED_OVER.contains(&key)),
+            series: Vec::new(),
+            graded: BTreeSet::new(),
+            answers: 0,
+        }
+    }
 }
 
 impl Samples {
     /// Takes one line in.
     ///
     /// # Errors
-    /// When it is no line of such a log, or an item stands twice: a rerun was appended, and nothing says which one holds.
+    /// When it is no line of such a log, or there are too many.
     pub fn line(&mut self, bytes: &[u8]) -> Result<(), Refused> {
-        if bytes.iter().all(u8::is_ascii_whitespace) {
+        let text = std::str::from_utf8(bytes).map_err(|_| Refused("not UTF-8".to_owned()))?;
+        let text = text.trim_start_matches('\u{feff}');
+        if text.trim_ascii().is_empty() {
             return Ok(());
         }
-        let text = std::str::from_utf8(bytes).map_err(|_| Refused("not UTF-8".to_owned()))?;
-        let row = Row::read(text.trim_start_matches('\u{feff}'))?;
-        let item = row
-            .item
-            .ok_or_else(|| Refused("no doc_id: not a log of single answers".to_owned()))?;
-        let named = match (&row.hash, &item) {
-            (Some(hash), _) => format!("hash {hash}"),
-            (None, Item::Number(number)) => format!("id {number}"),
-            (None, Item::Name(name)) => format!("id {name}"),
-        };
-        let digest = blake3::hash(named.as_bytes());
-        let digest = digest.as_bytes().iter().take(DIGEST_BYTES);
-        let digest = digest.fold(0, |number, byte| number << 8 | u64::from(*byte));
-        for (metric, value) in row.values {
-            if !row.metrics.is_empty() && !row.metrics.contains(&metric) {
+        self.rows.read(text).map_err(|broken| broken.refused(1))?;
+        if let Some(key) = self.rows.contradiction() {
+            return Err(Refused(format!(
+                "the key {:?} stands twice with different values; which one counts cannot be told",
+                plain_line(&key, QUOTE_MAX_CHARS)
+            )));
+        }
+        let row = self.rows.row();
+        let item = Item::of(row).ok_or_else(|| Refused("no doc_id: not a log of single answers".to_owned()))?;
+        let digest = digest(row.get("doc_hash").and_then(Json::text), &item);
+        let filter = row.get("filter").and_then(Json::text).unwrap_or_default();
+        let metrics = row.get("metrics").map_or(&[][..], Json::items);
+        for (metric, value) in row.members() {
+            let is_one = || metrics.is_empty() || metrics.iter().any(|name| name.text() == Some(metric));
+            let Some(value) = figure(value).filter(|_| !NO_METRIC.contains(&metric.as_str()) && is_one()) else {
                 continue;
-            }
+            };
             let right = match value {
-                Some(1.0) => true,
-                Some(0.0) => false,
+                1.0 => 1,
+                0.0 => 0,
                 _ => {
-                    self.graded.insert(metric, ());
+                    if !self.graded.contains(metric) {
+                        self.graded.insert(metric.clone());
+                    }
                     continue;
                 }
             };
-            let answer = Answer { digest, right };
-            let series = self.series.entry((metric, row.filter.clone())).or_default();
-            if series.insert(item.clone(), answer).is_some() {
-                return Err(Refused(format!(
-                    "item {} stands twice under the filter {:?}: a rerun was appended, and nothing says which one holds",
-                    item,
-                    if row.filter.is_empty() { "none" } else { &row.filter }
-                )));
+            let known = |series: &Series| series.metric == *metric && series.filter == filter;
+            let at = self.series.iter().position(known).unwrap_or_else(|| {
+                self.series.push(Series {
+                    metric: metric.clone(),
+                    filter: filter.to_owned(),
+                    answers: Vec::new(),
+                });
+                self.series.len() - 1
+            });
+            if let Some(series) = self.series.get_mut(at) {
+                series.answers.push(Answer {
+                    item: item.clone(),
+                    told: digest << 1 | right,
+                });
             }
-            self.items += 1;
+            self.answers += 1;
         }
-        if self.items > ITEMS_MAX || self.series.len() > SERIES_MAX {
+        if self.answers > ANSWERS_MAX || self.series.len() > SERIES_MAX || self.graded.len() > SERIES_MAX {
             return Err(Refused(format!(
-                "more than {ITEMS_MAX} answers or {SERIES_MAX} metrics: too many for one task"
+                "more than {ANSWERS_MAX} answers or {SERIES_MAX} metrics: too many for one task"
             )));
         }
         Ok(())
@@ -104,26 +146,54 @@ impl Samples {
     /// The outcomes of every score of a task, items in their own order. A metric with an answer between right and wrong has none.
     ///
     /// # Errors
-    /// When the log holds no answer.
+    /// When the log holds no answer, or an item stands twice: a rerun was appended, and nothing says which one holds.
     pub fn outcomes(self, task: &str) -> Result<Vec<Outcomes>, Refused> {
-        let graded: Vec<&str> = self.graded.keys().map(String::as_str).collect();
-        if !graded.is_empty() && self.series.keys().all(|(metric, _)| self.graded.contains_key(metric)) {
+        let Self { mut series, graded, .. } = self;
+        series.iter_mut().try_for_each(Series::sort)?;
+        if !graded.is_empty() && series.iter().all(|series| graded.contains(&series.metric)) {
+            let graded: Vec<&str> = graded.iter().map(String::as_str).collect();
             return Err(Refused(format!("no answer is right or wrong: {} are graded", graded.join(", "))));
         }
-        if self.series.is_empty() {
+        if series.is_empty() {
             return Err(Refused("the log holds no answer".to_owned()));
         }
-        let binary = self.series.into_iter().filter(|((metric, _), _)| !self.graded.contains_key(metric));
-        let outcomes = binary.map(|((metric, filter), answers)| Outcomes {
+        series.sort_by(|one, other| (&one.metric, &one.filter).cmp(&(&other.metric, &other.filter)));
+        let binary = series.into_iter().filter(|series| !graded.contains(&series.metric));
+        let outcomes = binary.map(|series| Outcomes {
             key: Key {
                 task: task.to_owned(),
-                metric,
-                filter,
+                metric: series.metric,
+                filter: series.filter,
             },
-            right: answers.values().map(|answer| if answer.right { '1' } else { '0' }).collect(),
-            items: answers.values().map(|answer| format!("{:012x}", answer.digest)).collect(),
+            right: series.answers.iter().map(|answer| if answer.told & 1 == 1 { '1' } else { '0' }).collect(),
+            items: series.answers.iter().map(|answer| format!("{:012x}", answer.told >> 1)).collect(),
         });
         Ok(outcomes.collect())
+    }
+}
+
+impl Series {
+    fn sort(&mut self) -> Result<(), Refused> {
+        self.answers.sort_unstable();
+        let twice = self.answers.windows(2).find_map(|pair| match pair {
+            [one, next] if one.item == next.item => Some(&one.item),
+            _ => None,
+        });
+        match twice {
+            None => Ok(()),
+            Some(item) => Err(Refused(format!(
+                "item {item} stands twice under the filter {:?}: a rerun was appended, and nothing says which one holds",
+                if self.filter.is_empty() { "none" } else { &self.filter }
+            ))),
+        }
+    }
+}
+
+impl Item {
+    fn of(row: &Json) -> Option<Self> {
+        let id = row.get("doc_id")?;
+        let named = || id.text().map(|name| Self::Name(name.into()));
+        id.count().map(Self::Number).or_else(named)
     }
 }
 
@@ -136,153 +206,22 @@ impl fmt::Display for Item {
     }
 }
 
-/// What one line says; the item itself, its prompt and its answer are passed over.
-#[derive(Debug, Default)]
-struct Row {
-    item: Option<Item>,
-    hash: Option<String>,
-    filter: String,
-    metrics: Vec<String>,
-    values: Vec<(String, Option<f64>)>,
+/// The first bytes of the digest of an item's hash, else of its number or name.
+fn digest(hash: Option<&str>, item: &Item) -> u64 {
+    let named = match (hash, item) {
+        (Some(hash), _) => format!("hash {hash}"),
+        (None, Item::Number(number)) => format!("id {number}"),
+        (None, Item::Name(name)) => format!("id {name}"),
+    };
+    let digest = blake3::hash(named.as_bytes());
+    let first = digest.as_bytes().iter().take(DIGEST_BYTES);
+    first.fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
-impl Row {
-    fn read(text: &str) -> Result<Self, Refused> {
-        // Python's NaN and Infinity are no JSON: a line with one takes the longer way.
-        match serde_json::from_str::<Self>(text) {
-            Ok(row) => Ok(row),
-            Err(_) => json::whole(text).map_err(|broken| broken.refused(1)).map(|value| Self::of(&value)),
-        }
-    }
-
-    fn of(value: &Json) -> Self {
-        let mut row = Self::default();
-        for (key, value) in value.members() {
-            match key.as_str() {
-                "doc_id" => {
-                    row.item = value
-                        .count()
-                        .map(Item::Number)
-                        .or_else(|| value.text().map(|name| Item::Name(name.to_owned())))
-                }
-                "doc_hash" => row.hash = value.text().map(str::to_owned),
-                "filter" => row.filter = value.text().unwrap_or_default().to_owned(),
-                "metrics" => row.metrics = value.items().iter().filter_map(Json::text).map(str::to_owned).collect(),
-                _ => match value {
-                    Json::Bool(right) => row.values.push((key.clone(), Some(f64::from(u8::from(*right))))),
-                    other => row.values.extend(other.number().map(|number| (key.clone(), Some(number)))),
-                },
-            }
-        }
-        row
-    }
-}
-
-impl<'de> Deserialize<'de> for Row {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(RowVisitor)
-    }
-}
-
-struct RowVisitor;
-
-impl<'de> Visitor<'de> for RowVisitor {
-    type Value = Row;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Row, A::Error> {
-        let mut row = Row::default();
-        while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "doc_id" => {
-                    row.item = match map.next_value()? {
-                        Scalar::Whole(number) => Some(Item::Number(number)),
-                        Scalar::Text(name) => Some(Item::Name(name)),
-                        _ => None,
-                    }
-                }
-                "doc_hash" => {
-                    row.hash = match map.next_value()? {
-                        Scalar::Text(hash) => Some(hash),
-                        _ => None,
-                    }
-                }
-                "filter" => {
-                    if let Scalar::Text(filter) = map.next_value()? {
-                        row.filter = filter;
-                    }
-                }
-                "metrics" => row.metrics = map.next_value()?,
-                "doc" | "arguments" | "resps" | "filtered_resps" | "target" => drop(map.next_value::<IgnoredAny>()?),
-                _ => match map.next_value()? {
-                    Scalar::Number(number) => row.values.push((key, Some(number))),
-                    Scalar::Whole(number) => row.values.push((key, Some(number as f64))),
-                    Scalar::Text(_) | Scalar::Other => {}
-                },
-            }
-        }
-        Ok(row)
-    }
-}
-
-/// A value of a line; what is neither number nor text is passed over.
-#[derive(Debug)]
-enum Scalar {
-    Whole(u64),
-    Number(f64),
-    Text(String),
-    Other,
-}
-
-impl<'de> Deserialize<'de> for Scalar {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ScalarVisitor)
-    }
-}
-
-struct ScalarVisitor;
-
-impl<'de> Visitor<'de> for ScalarVisitor {
-    type Value = Scalar;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Scalar, E> {
-        Ok(Scalar::Number(f64::from(u8::from(value))))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Scalar, E> {
-        Ok(Scalar::Whole(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Scalar, E> {
-        Ok(Scalar::Number(value as f64))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Scalar, E> {
-        Ok(Scalar::Number(value))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
-        Ok(Scalar::Text(text.to_owned()))
-    }
-
-    fn visit_unit<E>(self) -> Result<Scalar, E> {
-        Ok(Scalar::Other)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Scalar, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Scalar::Other)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Scalar, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Scalar::Other)
+/// What an answer got: a number, or a truth.
+fn figure(value: &Json) -> Option<f64> {
+    match value {
+        Json::Bool(right) => Some(f64::from(u8::from(*right))),
+        other => other.number(),
     }
 }

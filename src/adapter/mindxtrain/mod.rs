@@ -131,7 +131,7 @@ impl Stream for Lines {
                 "line {}: the key {key} stands twice with different values; which one counts cannot be told",
                 self.number
             ))),
-            None => self.run.take(self.number, self.rows.row()),
+            None => self.run.take(self.number, &self.rows),
         }
     }
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::scores;
-use super::tally::{FIELDS, Tally};
-use crate::adapter::foreign::Json;
+use super::tally::{FIELDS, Field, Tally};
+use crate::adapter::foreign::{Json, Rows};
 use crate::model::number::count;
 use crate::model::report::{Process, Refused, Report, Reported};
 use crate::model::text::plain_line;
@@ -19,10 +19,34 @@ const QUOTE_MAX_CHARS: usize = 80;
 /// How many unread fields a note names.
 const NAMED_MAX: usize = 8;
 /// Fields that say where a record stands, and what is no figure.
-const PLACE: [&str; 8] = ["step", "t", "time", "timestamp", "epoch", "kind", "run_id", "gpu_index"];
+const PLACE: [&str; 5] = ["t", "time", "timestamp", "epoch", "run_id"];
 
-/// What one process measured: by field, and for power by GPU.
-type Figures = BTreeMap<(usize, String), Tally>;
+/// What one process measured: by GPU where the records name one, each of [`FIELDS`].
+type Figures = BTreeMap<String, [Tally; FIELDS.len()]>;
+
+/// What a member of a record is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Kind,
+    Step,
+    Gpu,
+    /// One of [`FIELDS`].
+    Figure(usize),
+    PassedOver,
+    Unknown,
+}
+
+impl Role {
+    fn of(key: &str) -> Self {
+        match key {
+            "kind" => Self::Kind,
+            "step" => Self::Step,
+            "gpu_index" => Self::Gpu,
+            key if PLACE.contains(&key) => Self::PassedOver,
+            key => FIELDS.iter().position(|field| field.key == key).map_or(Self::Unknown, Self::Figure),
+        }
+    }
+}
 
 /// A run so far.
 #[derive(Debug, Default)]
@@ -30,6 +54,8 @@ pub(super) struct Run {
     ended: Vec<Figures>,
     open: Figures,
     step: Option<u64>,
+    /// Of the members of the last record, in their order.
+    roles: Vec<Role>,
     scores: BTreeMap<(String, String), (u64, Json)>,
     status: Option<(String, String)>,
     unread: BTreeSet<String>,
@@ -37,36 +63,50 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Takes a record of a line.
-    pub(super) fn take(&mut self, line: usize, record: &Json) -> Result<(), Refused> {
+    /// Takes the last record that was read, of a line.
+    pub(super) fn take(&mut self, line: usize, rows: &Rows) -> Result<(), Refused> {
+        let record = rows.row();
+        if rows.keys_changed() {
+            self.roles = record.members().iter().map(|(key, _)| Role::of(key)).collect();
+        }
         let text = |key: &str| record.get(key).and_then(Json::text).unwrap_or_default();
-        match text("kind") {
-            "status" => self.status = Some((text("status").to_owned(), text("message").to_owned())),
-            "log" => {}
-            "eval" => self.evaluated(record)?,
+        match self.member(record, Role::Kind).and_then(Json::text) {
+            Some("status") => self.status = Some((text("status").to_owned(), text("message").to_owned())),
+            Some("log") => {}
+            Some("eval") => self.evaluated(record)?,
             _ => self.measured(line, record)?,
         }
         self.records += 1;
         Ok(())
     }
 
+    /// The last member of a role.
+    fn member<'r>(&self, record: &'r Json, role: Role) -> Option<&'r Json> {
+        let at = self.roles.iter().rposition(|own| *own == role)?;
+        record.members().get(at).map(|(_, value)| value)
+    }
+
     fn measured(&mut self, line: usize, record: &Json) -> Result<(), Refused> {
         self.follow(record)?;
-        let gpu = record.get("gpu_index").map(Json::shown).unwrap_or_default();
-        for (key, value) in record.members() {
-            match FIELDS.iter().position(|field| field.key == key) {
-                Some(at) => {
-                    let field = &FIELDS[at];
-                    if self.open.len() >= KEPT_MAX {
-                        return Err(Refused(format!("line {line}: more than {KEPT_MAX} figures in one run")));
+        let gpu = self.member(record, Role::Gpu).map(Json::shown).unwrap_or_default();
+        if self.open.len() >= KEPT_MAX && !self.open.contains_key(&gpu) {
+            return Err(Refused(format!("line {line}: more than {KEPT_MAX} GPUs in one run")));
+        }
+        let tallies = self.open.entry(gpu).or_default();
+        for (role, (key, value)) in self.roles.iter_mut().zip(record.members()) {
+            match role {
+                Role::Figure(at) => {
+                    if let (Some(tally), Some(field)) = (tallies.get_mut(*at), FIELDS.get(*at)) {
+                        tally.take(field, value, line);
                     }
-                    self.open.entry((at, gpu.clone())).or_default().take(field, value, line);
                 }
-                None if PLACE.contains(&key.as_str()) || self.unread.len() >= KEPT_MAX => {}
-                None if value.number().is_some() && !self.unread.contains(key) => {
-                    self.unread.insert(key.clone());
+                Role::Unknown if value.number().is_some() => {
+                    if self.unread.len() < KEPT_MAX {
+                        self.unread.insert(key.clone());
+                    }
+                    *role = Role::PassedOver;
                 }
-                None => {}
+                _ => {}
             }
         }
         Ok(())
@@ -74,7 +114,7 @@ impl Run {
 
     /// A step below the one before begins another process: a run that was taken up again, or a further run in the same file.
     fn follow(&mut self, record: &Json) -> Result<(), Refused> {
-        let Some(step) = record.get("step").and_then(Json::count) else {
+        let Some(step) = self.member(record, Role::Step).and_then(Json::count) else {
             return Ok(());
         };
         if self.step.is_some_and(|before| step < before) {
@@ -163,27 +203,34 @@ impl Run {
 
 /// A series for each field and GPU, a process for each part of the file.
 fn figures(processes: &[Figures]) -> Vec<Reported> {
-    let keys: BTreeSet<&(usize, String)> = processes.iter().flat_map(BTreeMap::keys).collect();
-    let one = |(at, gpu): &(usize, String)| {
-        let field = &FIELDS[*at];
-        let tallies: Vec<&Tally> = processes.iter().filter_map(|process| process.get(&(*at, gpu.clone()))).collect();
-        let told = tallies.iter().map(|tally| tally.concluded(field));
-        let (processes, notes): (Vec<Process>, Vec<Vec<String>>) = told.unzip();
-        let values: u64 = tallies.iter().map(|tally| tally.values).sum();
-        Reported {
-            name: field.key.to_owned(),
-            of: Some(gpu)
-                .filter(|gpu| !gpu.is_empty())
-                .map(|gpu| ("gpu".to_owned(), gpu.clone()))
-                .into_iter()
-                .collect(),
-            unit: field.unit.and_then(|unit| Unit::parse(unit).ok()),
-            better: field.better,
-            processes,
-            n: Some(values).filter(|values| *values > 0),
-            notes: notes.into_iter().next().unwrap_or_default(),
-            ..Reported::default()
-        }
+    let gpus: BTreeSet<&String> = processes.iter().flat_map(BTreeMap::keys).collect();
+    let of_field = |(at, field): (usize, &'static Field)| {
+        let one = move |gpu: &String| {
+            let own = processes.iter().filter_map(|process| process.get(gpu)?.get(at));
+            let tallies: Vec<&Tally> = own.filter(|tally| tally.was_told()).collect();
+            (!tallies.is_empty()).then(|| figure(field, gpu, &tallies))
+        };
+        gpus.iter().filter_map(move |gpu| one(gpu)).collect::<Vec<Reported>>()
     };
-    keys.into_iter().map(one).collect()
+    FIELDS.iter().enumerate().flat_map(of_field).collect()
+}
+
+fn figure(field: &Field, gpu: &str, tallies: &[&Tally]) -> Reported {
+    let told = tallies.iter().map(|tally| tally.concluded(field));
+    let (processes, notes): (Vec<Process>, Vec<Vec<String>>) = told.unzip();
+    let values: u64 = tallies.iter().map(|tally| tally.values).sum();
+    Reported {
+        name: field.key.to_owned(),
+        of: Some(gpu)
+            .filter(|gpu| !gpu.is_empty())
+            .map(|gpu| ("gpu".to_owned(), gpu.to_owned()))
+            .into_iter()
+            .collect(),
+        unit: field.unit.and_then(|unit| Unit::parse(unit).ok()),
+        better: field.better,
+        processes,
+        n: Some(values).filter(|values| *values > 0),
+        notes: notes.into_iter().next().unwrap_or_default(),
+        ..Reported::default()
+    }
 }

@@ -75,6 +75,11 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// Whether the field was there at all.
+    pub(super) fn was_told(&self) -> bool {
+        self.values + self.absent + self.zeros > 0 || self.failed.is_some()
+    }
+
     pub(super) fn take(&mut self, field: &Field, value: &Json, line: usize) {
         match value.number() {
             Some(number) if number.is_nan() => self.fail(format!("not a finite number at line {line}")),

@@ -7,12 +7,13 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use super::artifact;
 use super::found::Read;
 use crate::adapter::lm_eval::samples::Samples;
+use crate::edge::lines::lines;
 use crate::edge::results;
 use crate::model::eval::{Outcomes, Results};
 use crate::model::text::plain_line;
 
 /// Longest line of a log: an item with its prompt and answers.
-const LINE_MAX_BYTES: u64 = 16 << 20;
+const LINE_MAX_BYTES: usize = 16 << 20;
 /// What such a file's name begins with.
 const PREFIX: &str = "samples_";
 /// What it ends with.
@@ -117,7 +118,7 @@ fn chosen<'a>(own: &[&'a PathBuf], task: &str, stamp: Option<&str>, named: bool)
 
 fn outcomes(log: &Path, task: &str) -> Result<Vec<Outcomes>> {
     let mut samples = Samples::default();
-    results::lines(log, LINE_MAX_BYTES, |line| samples.line(line).map_err(|refused| anyhow!(refused)))?;
+    lines(log, LINE_MAX_BYTES, |line| samples.line(line).map_err(|refused| anyhow!(refused)))?;
     Ok(samples.outcomes(task)?)
 }
 

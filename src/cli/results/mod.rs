@@ -14,9 +14,10 @@ use serde::Serialize;
 use super::say;
 use crate::adapter::foreign::Input;
 use crate::adapter::{self, Adapter};
+use crate::edge::lines::lines;
 use crate::edge::{files, results};
 use crate::model::number::count;
-use crate::model::record::{Digest, digest};
+use crate::model::record::digest;
 use crate::model::report::{Refused, Report, Reported};
 use crate::model::text::plain_cow;
 
@@ -25,7 +26,7 @@ const WHOLE_MAX_BYTES: u64 = 4 << 20;
 /// How much of such a file is looked at to tell its format.
 const HEAD_MAX_BYTES: usize = 256 << 10;
 /// Longest line of such a file.
-const LINE_MAX_BYTES: u64 = 4 << 20;
+const LINE_MAX_BYTES: usize = 4 << 20;
 /// Most files of a folder that are named as left out.
 const LEFT_OUT_MAX: usize = 20;
 
@@ -52,7 +53,7 @@ pub struct Found {
     /// What it says.
     #[serde(flatten)]
     pub report: Report,
-    /// `b3:` and the BLAKE3 of its bytes; of a large file of lines, of its lines, each ended by a line feed.
+    /// `b3:` and the BLAKE3 of its bytes.
     #[serde(skip)]
     pub digest: String,
     /// When it was last written.
@@ -149,15 +150,13 @@ impl Reading {
         let Some(mut stream) = adapter.stream.map(|stream| stream(self.partial)) else {
             return Ok(None);
         };
-        let mut digest = Digest::default();
-        results::lines(path, LINE_MAX_BYTES, |line| {
+        let blake3 = lines(path, LINE_MAX_BYTES, |line| {
             if line.contains(&0) {
                 bail!("holds NUL bytes: it is binary, or damaged");
             }
-            digest.line(line);
             Ok(stream.line(&plain_cow(line))?)
         })?;
-        self.found(path, adapter, stream.report()?, digest.finish(), results::written(path)?)
+        self.found(path, adapter, stream.report()?, format!("b3:{blake3}"), results::written(path)?)
             .map(Some)
     }
 
