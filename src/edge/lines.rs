@@ -150,7 +150,10 @@ mod tests {
             if text.is_empty() || text.ends_with('\n') {
                 expected.pop();
             }
-            let expected: Vec<&[u8]> = expected.iter().map(|line| line.strip_suffix('\r').unwrap_or(line).as_bytes()).collect();
+            let expected: Vec<&[u8]> = expected
+                .iter()
+                .map(|line| line.strip_suffix('\r').unwrap_or(line).as_bytes())
+                .collect();
             assert!(seen == expected, "{} bytes: {} lines", text.len(), seen.len());
             assert_eq!(digest, blake3::hash(text.as_bytes()).to_hex().as_str());
         }

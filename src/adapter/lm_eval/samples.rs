@@ -165,7 +165,11 @@ impl Samples {
                 metric: series.metric,
                 filter: series.filter,
             },
-            right: series.answers.iter().map(|answer| if answer.told & 1 == 1 { '1' } else { '0' }).collect(),
+            right: series
+                .answers
+                .iter()
+                .map(|answer| if answer.told & 1 == 1 { '1' } else { '0' })
+                .collect(),
             items: series.answers.iter().map(|answer| format!("{:012x}", answer.told >> 1)).collect(),
         });
         Ok(outcomes.collect())

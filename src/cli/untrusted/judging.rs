@@ -11,6 +11,7 @@ use crate::cli::gates::{self, GATE_MAX_BYTES};
 use crate::cli::ingest;
 use crate::cli::perf::workspace::Declared;
 use crate::cli::record::Parts;
+use crate::cli::waivers::Change;
 use crate::edge::files::Scratch;
 use crate::edge::git::Repository;
 use crate::model::eval::evidence::Scores;
@@ -169,7 +170,7 @@ impl Judges {
             why,
             banners,
         } = again::again(declared, base.path(), record, scores, &self.today)?;
-        let mut context = self.context(declared, record, "eval", &why);
+        let mut context = self.context(declared, record, "eval", &why)?;
         context.banners.extend(banners);
         Ok(Parts {
             kind: "eval",
@@ -210,7 +211,7 @@ impl Judges {
             evidence,
             banners,
         } = ingest::again(declared, record)?;
-        let mut context = self.context(declared, record, "ingest", "as the run says");
+        let mut context = self.context(declared, record, "ingest", "as the run says")?;
         context.banners.extend(banners);
         Ok(Parts {
             kind: "ingest",
@@ -224,17 +225,28 @@ impl Judges {
         })
     }
 
-    /// What surrounds it: the run's own commit and attempt, and no waiver.
-    pub(super) fn context(&self, declared: &Declared, record: &Record, command: &str, base: &str) -> Context {
+    /// What surrounds it: the run's own commit and attempt, and the waivers that the base branch has.
+    ///
+    /// # Errors
+    /// Every fault of every waiver.
+    pub(super) fn context(&self, declared: &Declared, record: &Record, command: &str, base: &str) -> Result<Context> {
         let claimed = &record.context;
         let mut banners = vec![format!("measured by code from {}: these numbers are its claim", self.origin())];
         if record.gate.text != declared.text {
             banners.push(format!("the run used another {} than the base branch has", declared.path));
         }
-        if !claimed.waivers.is_empty() {
+        let of_base = Change {
+            repository: &self.repository,
+            candidate: Some(&self.rules),
+            base: Some(&self.rules),
+            from_fork: false,
+        };
+        let waivers = of_base.waivers(&declared.name)?;
+        banners.extend(waivers.banners);
+        if claimed.waivers.iter().any(|waiver| !waivers.hold.contains(waiver)) {
             banners.push("its waivers are not honoured here".to_owned());
         }
-        Context {
+        Ok(Context {
             base: Base {
                 commit: claimed.base.commit.clone(),
                 why: base.to_owned(),
@@ -242,7 +254,7 @@ impl Judges {
             head: Some(self.run.head.clone()),
             attempt: claimed.attempt.max(self.run.run.attempt),
             band: Vec::new(),
-            waivers: Vec::new(),
+            waivers: waivers.hold,
             banners,
             baseline: None,
             unaffected: None,
@@ -250,7 +262,7 @@ impl Judges {
             new_gate: false,
             changed_harness: Vec::new(),
             command: format!("gate {command} --gate {}", declared.path),
-        }
+        })
     }
 
     /// The record with its new judgement, which is worth `measured` at most.

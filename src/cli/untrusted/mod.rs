@@ -1,7 +1,7 @@
 //! `--untrusted`: records that a stranger's code made, taken as data and judged again by the base branch's own rules.
 //!
 //! Which pull request they belong to comes from the event and the API, never from the records. Nothing that excuses is taken over: no void, no
-//! finding, no waiver, no attempt's count below the run's own.
+//! finding, no waiver but the base branch's own, no attempt's count below the run's own.
 
 mod judging;
 mod session;

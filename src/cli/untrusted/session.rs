@@ -68,7 +68,7 @@ impl Judges {
                 .map(|baseline| baseline.bands_of(gate, &plan.cells))
                 .unwrap_or_default(),
             baseline: asks_baseline(gate).then(|| BaselineUse::select(parsed.as_ref(), source, gate, &plan.cells)),
-            ..self.context(declared, record, "perf", "as the run says")
+            ..self.context(declared, record, "perf", "as the run says")?
         })
     }
 }

@@ -201,7 +201,7 @@ impl Judging<'_> {
             let because = format!("{key}: {why}.");
             let next = "Name a baseline of that model, or accept one.";
             Ruling {
-                metric: ruling::metric(key),
+                metric: key.filtered_metric(),
                 ..self.bare(&key.task, Verdict::StaleBaseline, because, next)
             }
         };

@@ -31,6 +31,16 @@ pub struct Key {
     pub filter: String,
 }
 
+impl Key {
+    /// The metric with its filter, where that says something: as rulings and waivers name it.
+    pub fn filtered_metric(&self) -> String {
+        match self.filter.as_str() {
+            "" | "none" => self.metric.clone(),
+            filter => format!("{} ({filter})", self.metric),
+        }
+    }
+}
+
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [task, metric, filter] = [&self.task, &self.metric, &self.filter].map(|name| plain_line(name, NAME_SHOWN));

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::inert::name;
 use crate::model::baseline::{BaselineUse, days_between};
-use crate::model::eval::Key;
+use crate::model::eval::{Aim, Key, Score};
 use crate::model::gate::scores::names;
 use crate::model::gate::{Against, Rule};
 use crate::model::judgement::{Outcome, Range, Ruling, Verdict};
@@ -81,7 +81,8 @@ pub(super) struct Row<'a> {
     pub(super) group: Group,
     /// What tells the record from the others; empty where there is one.
     label: &'a str,
-    metric: Option<&'a Metric>,
+    /// Which way is good, in words; empty where that is not known.
+    direction: String,
     baseline: Option<Reference<'a>>,
     /// Whether some row of the page is of a score, so that all have the columns of scores.
     beside_scores: bool,
@@ -107,8 +108,14 @@ pub(super) fn rows<'a>(records: &'a [Record], labels: &'a [String]) -> Vec<Row<'
     rows
 }
 
-fn rows_of<'a>(record: &'a Record, label: &'a str) -> impl Iterator<Item = Row<'a>> {
+fn rows_of<'a>(record: &'a Record, label: &'a str) -> Vec<Row<'a>> {
     let metrics: HashMap<&str, &Metric> = record.gate.metrics.iter().map(|metric| (metric.name.as_str(), metric)).collect();
+    let aims = aims(record);
+    let better = |ruling: &Ruling| match metrics.get(ruling.metric.as_str()).map(|metric| metric.better) {
+        Some(Better::Higher) => Some(Aim::Higher),
+        Some(Better::Lower) => Some(Aim::Lower),
+        None => aims.get(&(ruling.cell.fixture.as_str(), ruling.metric.clone())).copied(),
+    };
     let newest = record.context.baseline.as_ref().map(newest_days).unwrap_or_default();
     let rulings = &record.judgement.verdicts;
     let against_baseline = rulings.iter().filter(|ruling| ruling.against == Against::Baseline);
@@ -119,15 +126,36 @@ fn rows_of<'a>(record: &'a Record, label: &'a str) -> impl Iterator<Item = Row<'
             (bucket, Reference { ruling, age_days })
         })
         .collect();
-    rulings.iter().map(move |ruling| Row {
+    let row = |ruling: &'a Ruling| Row {
         record,
         ruling,
         group: Group::of(ruling.verdict),
         label,
-        metric: metrics.get(ruling.metric.as_str()).copied(),
+        direction: better(ruling).map_or_else(String::new, direction),
         baseline: references.get(&bucket(ruling)).copied(),
         beside_scores: false,
-    })
+    };
+    rulings.iter().map(row).collect()
+}
+
+/// Which way each score is good, as the gate declares it or its file states it, by task and metric.
+fn aims(record: &Record) -> HashMap<(&str, String), Aim> {
+    let patterns = || record.gate.scores.iter().flat_map(|keys| &keys.metrics);
+    let declared = |key: &Key| patterns().find(|pattern| names(&pattern.name, key)).and_then(|pattern| pattern.aim);
+    let scores = record.evidence.scores.iter();
+    let runs = scores.flat_map(|scores| scores.base.iter().chain([&scores.candidate]));
+    let aim = |score: &'_ Score| declared(&score.key).or(score.aim);
+    runs.flat_map(|run| &run.results.scores)
+        .filter_map(|score| Some(((score.key.task.as_str(), score.key.filtered_metric()), aim(score)?)))
+        .collect()
+}
+
+fn direction(aim: Aim) -> String {
+    match aim {
+        Aim::Higher => " (higher is better)".to_owned(),
+        Aim::Lower => " (lower is better)".to_owned(),
+        Aim::Target(at) => format!(" (nearer to {} is better)", figure(at)),
+    }
 }
 
 fn bucket(ruling: &Ruling) -> (&str, &str) {
@@ -280,10 +308,6 @@ impl Row<'_> {
 
     fn what(&self) -> String {
         let ruling = self.ruling;
-        let direction = self.metric.map_or("", |metric| match metric.better {
-            Better::Higher => " (higher is better)",
-            Better::Lower => " (lower is better)",
-        });
         let rule = if ruling.rule == "hold" {
             String::new()
         } else {
@@ -293,7 +317,7 @@ impl Row<'_> {
             Against::Base => "",
             Against::Baseline => ", against the committed baseline",
         };
-        format!("{}{direction}{rule}{against}", self.subject())
+        format!("{}{}{rule}{against}", self.subject(), self.direction)
     }
 
     /// Blocks of four processes; a score rests on none.

@@ -180,6 +180,8 @@ fn what_a_record_says_of_itself_counts_for_nothing() {
         record.context.identical = true;
         record.gate.metrics[0].tolerance = 90.0;
         record.gate.rules[0].required = false;
+        // Another source is judged by other rules.
+        "ingest".clone_into(&mut record.evidence.source);
     });
     report.told(0, "failure", "### gate: fail: regression");
     report.forges(|record| {

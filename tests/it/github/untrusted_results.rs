@@ -136,6 +136,49 @@ fn a_forged_verdict_rule_or_waiver_counts_for_nothing() {
 }
 
 #[test]
+fn more_scores_than_a_run_can_have_are_refused() {
+    let report = scored(project(), 745, &[]);
+    report.forges(|record| {
+        let scores = &mut scores_of(record).candidate.results.scores;
+        let one = scores[0].clone();
+        scores.resize(2_001, one);
+    });
+    report.told(2, "error", "2000 scores of a run");
+}
+
+#[test]
+fn a_waiver_of_the_base_branch_stands_for_a_fork_too() {
+    let project = project();
+    results(&project, "tuned", TUNED, 680);
+    let _done = project.sandbox.gate(&["eval", "../tuned"]).exits(1);
+    let until = (jiff::Timestamp::now() + jiff::SignedDuration::from_hours(48)).to_string();
+    let words = [
+        "waive",
+        "last",
+        "--because",
+        "known and mended soon",
+        "--until",
+        &until[..10],
+        "--author",
+        "A",
+    ];
+    let _done = project.sandbox.gate(&words).exits(0);
+    project.commit("accept it");
+    let report = scored(project, 680, &[]);
+    report.told(0, "success", "Accepted up to 7pp");
+    assert!(!page(&report).contains("are not honoured"), "{}", page(&report));
+    report.forges(|record| {
+        for score in &mut scores_of(record).candidate.results.scores {
+            if score.key.task == "arc" {
+                score.value = Some(0.679);
+            }
+        }
+        scores_of(record).candidate.results.outcomes.clear();
+    });
+    report.told(0, "failure", "and this is not shown to be within it");
+}
+
+#[test]
 fn a_forged_base_is_not_the_base() {
     let report = scored(project(), 680, &[]);
     let lowered = |run: &mut ScoreRun| {

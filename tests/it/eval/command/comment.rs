@@ -41,6 +41,7 @@ fn a_row_of_a_score_has_items_lost_and_gained() {
     let shown = page(&project, &[eval(&project)]);
     for line in [
         "| what | base | candidate | gain, interval | tolerance | blocks | n | lost | gained | committed baseline | worth | verdict |",
+        "| `arc` / `acc` (higher is better), drop | 75.00 % | 69.20 % | -5.80 ",
         "| 1 pp | - | 1000 | 70 | 12 | - |",
         "| what | gain, interval | tolerance | could see | n | lost | gained | committed baseline | verdict |",
         "| 1 pp | - | 1000 | 4 | 0 | - | no_regression |",
