@@ -230,6 +230,7 @@ fn sample(seq: u32, cell: &Cell, block: u32, position: u32, arm: Arm) -> Sample 
         exit: Some(0),
         failed: None,
         values: BTreeMap::from([("tg128".to_owned(), 150.0 + f64::from(seq % 13) * 0.1)]),
+        standard_errors: BTreeMap::new(),
         missing: BTreeMap::new(),
         detail: BTreeMap::new(),
         void: None,

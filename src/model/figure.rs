@@ -68,6 +68,9 @@ impl Figure {
 pub struct Reading {
     /// Finite numbers, each in its metric's unit.
     pub values: BTreeMap<String, f64>,
+    /// The standard errors that the tool states of some of them, in the same units.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub standard_errors: BTreeMap<String, f64>,
     /// What is missing, and why.
     pub missing: BTreeMap<String, Missing>,
 }
@@ -82,6 +85,7 @@ impl Reading {
     pub fn set(&mut self, name: &str, figure: Figure) {
         self.values.remove(name);
         self.missing.remove(name);
+        self.standard_errors.remove(name);
         match figure {
             Figure::Value(value) if value.is_finite() => {
                 self.values.insert(name.to_owned(), value);

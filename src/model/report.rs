@@ -133,6 +133,13 @@ impl Reported {
         Ok(all)
     }
 
+    /// The standard error that the tool states of the one value that it gives, in the declared unit.
+    fn standard_error(&self, wanted: &Series) -> Option<f64> {
+        let one = matches!(self.processes.as_slice(), [Process::Repetitions(values)] if values.len() == 1);
+        let error = self.stderr.filter(|error| one && error.is_finite() && *error >= 0.0)?;
+        convert(error, self.unit.unwrap_or(wanted.metric.unit), wanted.metric.unit)
+    }
+
     /// The figure of one declared series: reduced, in the declared unit, never against the direction that the tool states.
     fn figure(&self, wanted: &Series) -> Figure {
         let metric = &wanted.metric;
@@ -218,30 +225,40 @@ impl Report {
     pub fn reading(&self, wanted: &[Series]) -> Reading {
         let mut reading = Reading::default();
         for series in wanted {
-            reading.set(&series.metric.name, self.figure(series));
+            let name = &series.metric.name;
+            match self.find(series) {
+                Err(figure) => reading.set(name, figure),
+                Ok(found) => {
+                    reading.set(name, found.figure(series));
+                    let error = found.standard_error(series).filter(|_| reading.values.contains_key(name));
+                    reading.standard_errors.extend(error.map(|error| (name.clone(), error)));
+                }
+            }
         }
         reading
     }
 
-    fn figure(&self, wanted: &Series) -> Figure {
+    /// The one series that is wanted; or why there is no figure of it.
+    fn find(&self, wanted: &Series) -> Result<&Reported, Figure> {
         let named: Vec<&Reported> = self.series.iter().filter(|series| series.name == wanted.from).collect();
         let labelled = self.series.iter().filter(|series| series.label() == wanted.from);
         let found = if named.is_empty() { labelled.collect() } else { named };
         match found.as_slice() {
-            [] => Figure::not_measured("no such series"),
-            [one] => one.figure(wanted),
+            [] => Err(Figure::not_measured("no such series")),
+            [one] => Ok(one),
             several => {
                 let labels: BTreeSet<String> = several.iter().map(|series| series.label()).collect();
                 if labels.len() == 1 {
-                    return Figure::failed(format!("stands {} times in the output, which cannot be told apart", several.len()));
+                    let why = format!("stands {} times in the output, which cannot be told apart", several.len());
+                    return Err(Figure::failed(why));
                 }
                 let shown: Vec<String> = labels.iter().take(NAMED_MAX).cloned().collect();
-                Figure::failed(format!(
+                Err(Figure::failed(format!(
                     "{} series have this name ({}{}): give one of these as `from`",
                     several.len(),
                     shown.join(", "),
                     if labels.len() > NAMED_MAX { ", ..." } else { "" }
-                ))
+                )))
             }
         }
     }

@@ -124,6 +124,9 @@ pub struct Sample {
     pub failed: Option<String>,
     /// Measured figures by metric name, in the metric's unit; `wall_s`, `cpu_s` and `peak_rss_bytes` are always there.
     pub values: BTreeMap<String, f64>,
+    /// The standard errors of figures whose tool states one, in the metric's unit.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub standard_errors: BTreeMap<String, f64>,
     /// Declared metrics without a figure, each with its reason.
     pub missing: BTreeMap<String, Missing>,
     /// Facts about the process that are not figures.

@@ -241,3 +241,64 @@ fn what_cannot_be_read_is_an_error() {
         .exits(2)
         .says("github-action-benchmark");
 }
+
+#[test]
+fn accepted_scores_stand_beside_results_and_records_of_scores() {
+    let sandbox = Sandbox::new();
+    let results = data("lm-eval/v0.4.13-results.json");
+    sandbox.write("base.json", std::fs::read_to_string(&results).unwrap() + "\n");
+    let judged = sandbox.gate(&[
+        "eval",
+        &results,
+        "--baseline",
+        "base.json",
+        "--format",
+        "json",
+        "--out",
+        "record.json",
+    ]);
+    assert_ne!(judged.code, Some(2), "{}", judged.err);
+    let label = "acc[filter=none,task=arc_easy]";
+    let accepted = |score: &str, version: &str| {
+        format!(
+            "score  arc_easy  acc  none  2026-11-30  71e03c9d5b20  0-1  higher  {score}  2376  2376  0.008  0  {version}  lm_eval-0.4.9"
+        )
+    };
+    let head = "gate-eval-baseline 1\nmodel  Qwen/Qwen3-8B  3f9a01c7be55\n";
+    let other = accepted("0.7", "1")
+        .replace("71e03c9d5b20", "81e03c9d5b20")
+        .replace("11-30", "12-01");
+    sandbox.write("base.txt", format!("{head}{}\n{other}\n", accepted("0.8", "1")));
+    let candidate = json!({
+        "results": {"arc_easy": {"alias": "arc_easy", "acc,none": 0.81, "acc_stderr,none": 0.008}},
+        "versions": {"arc_easy": 1.0}, "n-shot": {"arc_easy": 0}, "higher_is_better": {"arc_easy": {"acc": true}},
+        "n-samples": {"arc_easy": {"original": 2376, "effective": 2376}}, "model_name": "tuned",
+    });
+    sandbox.write("candidate.json", candidate.to_string().replace("1.0}", "1}"));
+    let done = sandbox.gate(&["compare", "base.txt", "candidate.json", "--to", "json"]).exits(0);
+    let told = row(&done, label);
+    assert_eq!(told["base"]["min_median_max"], json!([0.7, 0.75, 0.8]), "{told}");
+    assert!((told["gain_pct"].as_f64().unwrap() - 8.0).abs() < 1e-9, "{told}");
+    assert_eq!(parsed(&done.out)["differs"]["model_name"], json!(["Qwen/Qwen3-8B", "tuned"]));
+    // Another version of the task is another question: no gain.
+    sandbox.write("base.txt", format!("{head}{}\n", accepted("0.8", "2")));
+    let done = sandbox.gate(&["compare", "base.txt", "candidate.json", "--to", "json"]).exits(0);
+    let told = row(&done, label);
+    assert!(
+        told["gain_pct"].is_null() && told["notes"].to_string().contains("task_version 2 → 1"),
+        "{told}"
+    );
+    // A record of scores holds the same series as the file that it judged.
+    let done = sandbox.gate(&["compare", "record.json", &results, "--to", "json"]).exits(0);
+    let comparison = parsed(&done.out);
+    assert_eq!(
+        (&comparison["only_base"], &comparison["only_candidate"]),
+        (&json!([]), &json!([])),
+        "{comparison}"
+    );
+    for told in comparison["rows"].as_array().unwrap() {
+        assert_eq!(told["base"]["min_median_max"], told["candidate"]["min_median_max"], "{told}");
+    }
+    sandbox.write("base.txt", "gate-eval-baseline 1\nmodel x\n");
+    sandbox.gate(&["compare", "base.txt", "candidate.json"]).exits(2).says("base.txt:2");
+}

@@ -44,7 +44,8 @@ fn sequence(sandbox: &Sandbox, letters: &str, level: f64) -> Vec<String> {
     words
 }
 
-fn judged(sandbox: &Sandbox, gate: &str, words: &[String]) -> Done {
+/// Judges results by a gate file of this text.
+pub fn judged(sandbox: &Sandbox, gate: &str, words: &[String]) -> Done {
     sandbox.write("gate.toml", gate);
     let mut all = vec!["ingest", "--gate", "gate.toml", "--format", "json"];
     all.extend(words.iter().map(String::as_str));

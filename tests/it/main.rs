@@ -39,6 +39,7 @@ mod ingest_rules;
 mod judge;
 mod kill;
 mod ledger;
+mod limit;
 mod lock;
 mod method;
 mod noise;

@@ -317,6 +317,7 @@ fn blank(slot: &Slot, seq: u32) -> Sample {
         exit: Some(0),
         failed: None,
         values: [("wall_s".to_owned(), 0.1)].into(),
+        standard_errors: std::collections::BTreeMap::new(),
         missing: std::collections::BTreeMap::new(),
         detail: std::collections::BTreeMap::new(),
         void: None,

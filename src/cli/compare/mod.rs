@@ -1,6 +1,7 @@
 //! `gate compare`: two results side by side. Nothing is judged.
 
 mod rows;
+mod scores;
 mod shown;
 mod side;
 
@@ -19,7 +20,7 @@ use side::Side;
 /// Put two results side by side: per metric base, candidate and gain; what differs between them
 ///
 /// A and B are a result file of another tool, a folder of such files (each is one process), a record of gate (its candidate), or a baseline
-/// (its newest current sessions). A gain is positive where B is better; a difference here is never called a regression, because nothing was
+/// (its newest current sessions; of scores, every accepted run). A gain is positive where B is better; a difference here is never called a regression, because nothing was
 /// declared: `gate perf` and `gate ingest --gate` judge.
 #[derive(Debug, Args)]
 pub struct Compare {

@@ -6,10 +6,12 @@ use std::path::Path;
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::Value;
 
+use super::scores;
 use crate::adapter::Adapter;
 use crate::cli::results::{self, Found, Reading, keys};
 use crate::edge::files;
 use crate::model::baseline::{FILE_MAX_BYTES, SampleLine, parse_bytes};
+use crate::model::eval::baseline::HEAD;
 use crate::model::identity::{Facts, Identity};
 use crate::model::record::{Record, VERSION, seal, short};
 use crate::model::report::{Process, Report, Reported};
@@ -41,6 +43,9 @@ impl Side {
         if let Some(bytes) = whole.filter(|_| adapter.is_none()) {
             if bytes.starts_with(BASELINE.as_bytes()) {
                 return of_baseline(name, &bytes);
+            }
+            if bytes.starts_with(HEAD.as_bytes()) {
+                return scores::of_baseline(name, &bytes);
             }
             if let Some(value) = record(&bytes)? {
                 return of_record(name, &value);
@@ -155,7 +160,8 @@ fn of_record(name: String, value: &Value) -> Result<Side> {
     let record: Record = serde_json::from_value(value.clone()).context("not a record that this version reads")?;
     let counts = |sample: &&Sample| sample.arm == Arm::B && !sample.warmup && !sample.profiled && sample.void.is_none();
     let samples: Vec<&Sample> = record.evidence.samples.iter().filter(counts).collect();
-    let mut series = Vec::new();
+    let judged = record.evidence.scores.as_ref();
+    let mut series = judged.map_or_else(Vec::new, |judged| scores::series(&judged.candidate.results));
     for cell in &record.plan.cells {
         for metric in record
             .gate

@@ -214,6 +214,7 @@ impl Ran<'_> {
             exit: None,
             failed: None,
             values: reading.values,
+            standard_errors: reading.standard_errors,
             missing: reading.missing,
             detail,
             void: None,
@@ -228,6 +229,8 @@ impl Ran<'_> {
 fn alone(report: &Report, place: usize) -> Report {
     let mut report = report.clone();
     for series in &mut report.series {
+        // Of several processes it is the error of all together.
+        series.stderr = series.stderr.filter(|_| series.processes.len() == 1);
         let process = series.processes.get(place).cloned();
         series.processes =
             vec![process.unwrap_or_else(|| Process::not_measured("other series of the result have more runs than this one"))];

@@ -177,6 +177,7 @@ impl Bench<'_> {
             reading.set(name, figure);
         }
         (sample.values, sample.missing) = (reading.values, reading.missing);
+        sample.standard_errors = reading.standard_errors;
         sample.detail.extend(self.detail(ended, sample.failed.is_some()));
         sample
     }
@@ -219,6 +220,7 @@ impl Bench<'_> {
             exit: None,
             failed: None,
             values: BTreeMap::new(),
+            standard_errors: BTreeMap::new(),
             missing: BTreeMap::new(),
             detail,
             void: None,

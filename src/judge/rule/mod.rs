@@ -7,6 +7,7 @@ mod floor;
 pub mod held_baseline;
 mod hold;
 mod ingested;
+mod limit;
 mod spread;
 pub mod waived;
 
@@ -20,7 +21,7 @@ use crate::model::judgement::{Outcome, Ruling, Verdict};
 use crate::model::metric::Tolerance;
 
 /// Every rule kind.
-pub const ALL: &[Kind] = &[hold::KIND, floor::KIND, exact::KIND, spread::KIND, drop::KIND];
+pub const ALL: &[Kind] = &[hold::KIND, floor::KIND, limit::KIND, exact::KIND, spread::KIND, drop::KIND];
 
 /// A kind of rule.
 #[derive(Clone, Copy)]
@@ -127,7 +128,7 @@ fn error(bucket: &Bucket<'_>, because: String, next: &str) -> Ruling {
 
 /// Whether a rule says how long a session is measured: it speaks of the base arm.
 pub fn drives(rule: &Rule) -> bool {
-    rule.against == Against::Base && rule.kind != floor::KIND.name
+    rule.against == Against::Base && ![floor::KIND.name, limit::KIND.name].contains(&rule.kind.as_str())
 }
 
 /// Whether a rule has no answer without a base arm.

@@ -60,10 +60,10 @@ pub struct Rule {
     /// `spread`: the largest allowed range over median of the candidate's values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<Tolerance>,
-    /// `floor`: the least that the candidate's median must reach.
+    /// `floor`: the least that the candidate's median must reach; `limit`: its estimate, beyond its standard error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<Bound>,
-    /// `floor`: the most that the candidate's median may reach.
+    /// `floor`: the most that the candidate's median may reach; `limit`: its estimate, beyond its standard error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<Bound>,
     /// `drop`: what a failure rests on.
@@ -71,7 +71,7 @@ pub struct Rule {
     pub test: Option<Test>,
 }
 
-/// A declared bound of a `floor` rule.
+/// A declared bound of a `floor` or `limit` rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "of", rename_all = "snake_case")]
 pub enum Bound {

@@ -14,13 +14,15 @@ use crate::model::unit::{Unit, convert};
 const BASELINE_TOLERANCE_PCT: f64 = 5.0;
 /// The kind that speaks of scores.
 const DROP: &str = "drop";
+/// The unit of what has none: a ratio, a share.
+const BARE: &str = "1";
 /// Which kinds a parameter belongs to; a kind that is not listed here takes none of them.
 const PARAMETERS: &[(&str, &[&str])] = &[
     ("tolerance", &["hold", "exact", DROP]),
     ("test", &[DROP]),
     ("max", &["spread"]),
-    ("at_least", &["floor"]),
-    ("at_most", &["floor"]),
+    ("at_least", &["floor", "limit"]),
+    ("at_most", &["floor", "limit"]),
 ];
 
 /// What a rule may name.
@@ -101,7 +103,13 @@ fn rule(table: &Table<'_>, names: &Names<'_, '_>) -> Option<DeclaredRule> {
             }
         })
         .or_else(|| default_tolerance(&kind, against, table, &scope));
-    let bound = |key: &str| table.read(key, |value| parse_bound(&value::bound(value)?, &scope));
+    let bound = |key: &str| {
+        table.read(key, |value| match parse_bound(&value::bound(value)?, &scope)? {
+            Bound::Value { value } => Ok(Bound::Value { value }),
+            _ if kind == "limit" => Err("a limit is a figure: write for example \"0.02\"; a share is a floor's".to_owned()),
+            share => Ok(share),
+        })
+    };
     let rule = Rule {
         metric,
         fixture,
@@ -225,12 +233,19 @@ fn check_parameters(table: &Table<'_>, kind: &str) {
             "is missing: say how far the values may lie apart, such as max = \"5%\"",
         );
     }
-    if kind == "floor" && table.value("at_least").is_none() && table.value("at_most").is_none() {
-        table.fault(
+    let unbounded = table.value("at_least").is_none() && table.value("at_most").is_none();
+    match kind {
+        "floor" if unbounded => table.fault(
             table.at,
             "at_least",
             "is missing: a floor needs at_least or at_most, such as at_least = \"140 tok/s\"",
-        );
+        ),
+        "limit" if unbounded => table.fault(
+            table.at,
+            "at_most",
+            "is missing: a limit needs at_least or at_most, such as at_most = \"0.02\"",
+        ),
+        _ => {}
     }
 }
 
@@ -322,10 +337,15 @@ fn parse_bound(text: &str, scope: &Scope<'_>) -> Result<Bound, String> {
         .ok_or_else(|| format!("{text:?} does not begin with a number: write for example \"140 tok/s\" or \"95% of historical\""))?;
     let declared = number.parse::<f64>().ok().filter(|value| value.is_finite());
     let declared = declared.ok_or_else(|| format!("{text:?} is too large for a number"))?;
-    if unit.trim().is_empty() {
-        return Err(format!("{number} has no unit: write for example \"{number} tok/s\""));
-    }
-    let from = Unit::parse(unit.trim()).map_err(|why| format!("{text:?}: {why}"))?;
+    let from = match unit.trim() {
+        "" if one_unit(scope, text).is_ok_and(|unit| unit.canonical() == BARE) => BARE,
+        "" => {
+            let example = one_unit(scope, text).map_or("tok/s", Unit::canonical);
+            return Err(format!("{number} has no unit: write for example \"{number} {example}\""));
+        }
+        unit => unit,
+    };
+    let from = Unit::parse(from).map_err(|why| format!("{text:?}: {why}"))?;
     let unit = one_unit(scope, text)?;
     match convert(declared, from, unit) {
         Some(value) => Ok(Bound::Value { value }),

@@ -184,6 +184,7 @@ impl Maker {
                 exit: Some(0),
                 failed: None,
                 values: figures.collect(),
+                standard_errors: BTreeMap::new(),
                 missing: BTreeMap::new(),
                 detail: BTreeMap::new(),
                 void: None,

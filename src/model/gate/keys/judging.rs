@@ -140,15 +140,15 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key(
         "rule.at_least",
-        Means("no such bound; a floor needs one of the two"),
+        Means("no such bound; a floor or limit needs one of the two"),
         "\"140 tok/s\", \"95% of base\", \"95% of historical\" or \"95% of baseline\"",
-        "floor: the least that the candidate's median must reach.",
+        "floor: the least that the candidate's median must reach; limit: what its estimate must lie above by more than its standard error allows.",
     ),
     key(
         "rule.at_most",
-        Means("no such bound; a floor needs one of the two"),
+        Means("no such bound; a floor or limit needs one of the two"),
         "\"20 ms\", \"105% of base\", \"105% of historical\" or \"105% of baseline\"",
-        "floor: the most that the candidate's median may reach.",
+        "floor: the most that the candidate's median may reach; limit: what its estimate must lie below by more than its standard error allows.",
     ),
     key(
         "require.checks",
