@@ -14,3 +14,4 @@ mod serving;
 pub mod things;
 mod token;
 mod untrusted;
+mod untrusted_results;
