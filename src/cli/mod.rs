@@ -31,6 +31,7 @@ mod status;
 mod step;
 mod untrusted;
 mod waive;
+mod waivers;
 mod workload;
 
 use std::fmt;

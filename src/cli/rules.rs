@@ -4,12 +4,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 
+use super::waivers::{Change, Waivers};
+
 use crate::edge::git::{self, Event, Repository};
 use crate::edge::{environment, files};
+use crate::model::gate::waiver::FOLDER;
 
 /// Where rules come from.
 pub struct Rules {
     repository: Option<Repository>,
+    event: Option<Event>,
     top: PathBuf,
     /// The revision; none means the working tree.
     pub revision: Option<String>,
@@ -43,6 +47,7 @@ impl Rules {
             }
             return Ok(Self {
                 repository: None,
+                event: None,
                 top: folder,
                 revision: None,
                 words: "working tree".to_owned(),
@@ -53,9 +58,46 @@ impl Rules {
         Ok(Self {
             top: repository.top().to_owned(),
             repository: Some(repository),
+            event,
             revision,
             words,
         })
+    }
+
+    /// The files of a revision, written out below a folder; `words` say which.
+    pub fn written_out(top: &Path, words: &str) -> Self {
+        Self {
+            repository: None,
+            event: None,
+            top: top.to_owned(),
+            revision: None,
+            words: words.to_owned(),
+        }
+    }
+
+    /// The commit that the judgement answers for: the event's, else the one that is checked out; none outside a repository.
+    pub fn head(&self) -> Option<String> {
+        let of_event = self.event.as_ref().and_then(Event::answers_for);
+        of_event.or_else(|| git::source(&self.top).ok().map(|source| source.commit))
+    }
+
+    /// The waivers of one gate, from the files of this change; in a job those that are committed, because what ran there before may have written
+    /// others. Outside a repository nobody reviews any.
+    ///
+    /// # Errors
+    /// Every fault of every file.
+    pub fn waivers(&self, gate: &str) -> Result<Waivers> {
+        let Some(repository) = self.repository.as_ref().filter(|_| files::is_there(&self.top.join(FOLDER))) else {
+            return Ok(Waivers::default());
+        };
+        let chosen = git::choose(repository, self.event.as_ref(), None).ok();
+        let change = Change {
+            repository,
+            candidate: self.event.as_ref().map(|_| "HEAD"),
+            base: chosen.as_ref().map(|chosen| chosen.commit.as_str()),
+            from_fork: self.event.as_ref().is_some_and(Event::is_from_fork),
+        };
+        change.waivers(gate)
     }
 
     /// A file, by its path from the working folder: where the rules come from if the repository holds it, else as it stands. None where
@@ -68,9 +110,8 @@ impl Rules {
         let (Some(revision), Some(repository), Some(inside)) = (&self.revision, &self.repository, self.inside(path)) else {
             return Ok(own.map(|bytes| self.found(bytes)));
         };
-        let there = repository.read_blob(revision, &inside)?;
+        let there = repository.read_blob_within(revision, &inside, max_bytes)?;
         Ok(match (there, own) {
-            (Some(bytes), _) if bytes.len() as u64 > max_bytes => bail!("{inside}: over {max_bytes} bytes, more are not read"),
             (Some(bytes), own) => {
                 let banner = match own {
                     Some(own) if own == bytes => None,
@@ -103,10 +144,7 @@ impl Rules {
         let (Some(revision), Some(repository), Some(inside)) = (&self.revision, &self.repository, self.inside(path)) else {
             return Ok(None);
         };
-        match repository.read_blob(revision, &inside)? {
-            Some(bytes) if bytes.len() as u64 > max_bytes => bail!("{inside}: over {max_bytes} bytes, more are not read"),
-            other => Ok(other),
-        }
+        repository.read_blob_within(revision, &inside, max_bytes)
     }
 
     fn found(&self, bytes: Vec<u8>) -> Found {

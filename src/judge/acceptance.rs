@@ -7,7 +7,7 @@ use super::{Case, crossover, judge, summary};
 use crate::model::baseline::{SampleLine, is_date};
 use crate::model::gate::{Against, Rule};
 use crate::model::identity::{build_digest, identity_digest};
-use crate::model::judgement::{Disposition, Verdict};
+use crate::model::judgement::{Disposition, Ruling, Verdict};
 use crate::model::metric::{Metric, Role, Scale};
 use crate::model::number::{difference, figure, size};
 use crate::model::record::{Context, Record};
@@ -92,9 +92,6 @@ fn of_interest(metric: &Metric, wanted: &Wanted<'_>) -> bool {
     wanted.metric.map_or(metric.role == Role::Gate, |name| name == metric.name)
 }
 
-/// Refuses what is worth less than `measured`, what nobody reviewed, and what no real machine measured.
-///
-/// The disposition counts without the baseline itself: or none that has become wrong could ever be replaced.
 /// Why a record of code that nobody has reviewed becomes no baseline.
 pub(super) fn untrusted(record: &Record) -> Option<String> {
     let marked = |label: &&&str| record.labels.get(**label).is_some_and(|value| value != "false");
@@ -104,6 +101,16 @@ pub(super) fn untrusted(record: &Record) -> Option<String> {
     ))
 }
 
+/// Why a record becomes no baseline that holds a regression which somebody accepted for a while.
+pub(super) fn waived(record: &Record) -> Option<String> {
+    let is_waived = |ruling: &Ruling| ruling.verdict == Verdict::Waived;
+    let why = "the record holds a waived regression, which moves no baseline: accept one without";
+    record.judgement.verdicts.iter().any(is_waived).then(|| why.to_owned())
+}
+
+/// Refuses what is worth less than `measured`, what nobody reviewed, and what no real machine measured.
+///
+/// The disposition counts without the baseline itself: or none that has become wrong could ever be replaced.
 fn refuse(record: &Record) -> Result<(), String> {
     if record.host.replayed {
         return Err("the host was replayed from a snapshot: no machine measured this".to_owned());
@@ -117,8 +124,8 @@ fn refuse(record: &Record) -> Result<(), String> {
     if record.cancelled.is_some() || record.evidence.ended.is_some() {
         return Err("the session did not come to its end".to_owned());
     }
-    if record.judgement.verdicts.iter().any(|ruling| ruling.verdict == Verdict::Waived) {
-        return Err("the record holds a waived regression, which moves no baseline: accept a session without one".to_owned());
+    if let Some(why) = waived(record) {
+        return Err(why);
     }
     let context = Context {
         baseline: None,

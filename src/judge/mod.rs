@@ -135,7 +135,7 @@ fn buckets<'a>(
         let metric = &case.gate.metrics[index];
         let barrier = course.barriers.get(index).copied().flatten();
         let band = bands.and_then(|bands| bands.find(&course.cell.fixture, &metric.name));
-        let waiver = rule::waived::find(case.context, &case.gate.name, rule, &course.cell.fixture, &metric.name);
+        let waiver = rule::waived::find(case.context, &case.gate.name, rule.against, &course.cell.fixture, &metric.name);
         let (metric, unsuited) = rule::suited(rule, metric);
         Bucket {
             rule,
@@ -250,12 +250,13 @@ pub fn looks(gate: &Gate, plan: &Plan) -> Result<Design, String> {
 /// broke off is an error whatever it had.
 fn outcome(case: &Case<'_>, verdicts: &[Ruling]) -> Outcome {
     let required = verdicts.iter().filter(|ruling| ruling.required).map(|ruling| ruling.outcome).max();
+    let advised = case.context.new_gate && !verdicts.is_empty();
     let is_new = |ruling: &Ruling| ruling.verdict == Verdict::New;
-    if case.evidence.is_ingested() && verdicts.iter().filter(|ruling| ruling.required).all(is_new) {
+    let mut asked = verdicts.iter().filter(|ruling| ruling.required || advised);
+    if case.evidence.is_ingested() && asked.all(is_new) {
         // Nothing stands on both sides: nothing was compared.
         return Outcome::Inconclusive;
     }
-    let advised = case.context.new_gate && !verdicts.is_empty();
     let asked = required.unwrap_or(if advised { Outcome::Pass } else { Outcome::Inconclusive });
     match case.evidence.ended {
         Some(Ended::Cancelled { .. } | Ended::Error { .. } | Ended::Unfit { .. }) => asked.max(Outcome::Error),

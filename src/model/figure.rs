@@ -24,6 +24,24 @@ pub struct Missing {
     pub why: String,
 }
 
+impl Missing {
+    /// Nobody gave a value, because of `why`.
+    pub fn not_measured(why: impl Into<String>) -> Self {
+        Self {
+            state: State::NotMeasured,
+            why: why.into(),
+        }
+    }
+
+    /// What was given cannot be used, because of `why`.
+    pub fn failed(why: impl Into<String>) -> Self {
+        Self {
+            state: State::Failed,
+            why: why.into(),
+        }
+    }
+}
+
 /// What one process said about one metric.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Figure {
@@ -36,18 +54,12 @@ pub enum Figure {
 impl Figure {
     /// Nobody gave a value, because of `why`.
     pub fn not_measured(why: impl Into<String>) -> Self {
-        Self::Missing(Missing {
-            state: State::NotMeasured,
-            why: why.into(),
-        })
+        Self::Missing(Missing::not_measured(why))
     }
 
     /// What was given cannot be used, because of `why`.
     pub fn failed(why: impl Into<String>) -> Self {
-        Self::Missing(Missing {
-            state: State::Failed,
-            why: why.into(),
-        })
+        Self::Missing(Missing::failed(why))
     }
 }
 

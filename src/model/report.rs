@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::figure::{Figure, Missing, Reading, State};
+use super::figure::{Figure, Missing, Reading};
 use super::gate::declaration::{Reduce, Series};
 use super::metric::Better;
 use super::unit::{Unit, convert};
@@ -53,18 +53,12 @@ impl Process {
 
     /// Nobody gave a value, because of `why`.
     pub fn not_measured(why: impl Into<String>) -> Self {
-        Self::Missing(Missing {
-            state: State::NotMeasured,
-            why: why.into(),
-        })
+        Self::Missing(Missing::not_measured(why))
     }
 
     /// What was given cannot be used, because of `why`.
     pub fn failed(why: impl Into<String>) -> Self {
-        Self::Missing(Missing {
-            state: State::Failed,
-            why: why.into(),
-        })
+        Self::Missing(Missing::failed(why))
     }
 }
 
@@ -273,6 +267,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::figure::State;
     use crate::model::metric::Metric;
 
     fn wanted(flag: &str, from: &str) -> Series {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::eval::evidence::{ScoreRun, Scores};
 use super::record::{Record, VERSION, seal, short};
 
 /// Most records of one file.
@@ -10,6 +11,10 @@ const RECORDS_MAX: usize = 100;
 const CELLS_MAX: usize = 500;
 /// Most samples of one record.
 const SAMPLES_MAX: usize = 10_000;
+/// Most scores of one run.
+const SCORES_MAX: usize = 2_000;
+/// Most runs of the base's scores.
+const RUNS_MAX: usize = 20;
 /// Deepest nesting of a record.
 const DEPTH_MAX: usize = 32;
 
@@ -44,6 +49,16 @@ fn record(line: &str) -> Result<Record, String> {
     let record: Record = serde_json::from_value(value.clone()).map_err(|error| format!("no record: {error}"))?;
     if record.plan.cells.len() > CELLS_MAX || record.evidence.samples.len() > SAMPLES_MAX {
         return Err(format!("more than {CELLS_MAX} fixtures or {SAMPLES_MAX} samples"));
+    }
+    if let Some(Scores { base, candidate, .. }) = &record.evidence.scores {
+        let too_many = |run: &ScoreRun| {
+            [run.results.scores.len(), run.results.outcomes.len()]
+                .into_iter()
+                .any(|many| many > SCORES_MAX)
+        };
+        if base.len() > RUNS_MAX || base.iter().chain([candidate]).any(too_many) {
+            return Err(format!("more than {RUNS_MAX} runs of the base, or {SCORES_MAX} scores of a run"));
+        }
     }
     // What this version would not write is left over, or written otherwise.
     let again = serde_json::to_value(&record).map_err(|error| format!("no record: {error}"))?;

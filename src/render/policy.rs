@@ -47,14 +47,15 @@ impl Policy {
                 Some("advisory: the gate declares that an inconclusive answer does not block"),
             ),
             Outcome::Inconclusive => Self::says(State::Failure, Conclusion::Failure, Some("no answer is no pass")),
-            Outcome::Pass if all(Disposition::Exploratory) => {
-                Self::says(State::Success, Conclusion::Neutral, Some("exploratory: not gating"))
-            }
+            // It would have blocked, whatever it is worth.
             Outcome::Pass if records.iter().any(waives) => Self::says(
                 State::Success,
                 Conclusion::Success,
                 Some("waived: needs a code owner's review of gates/waivers"),
             ),
+            Outcome::Pass if all(Disposition::Exploratory) => {
+                Self::says(State::Success, Conclusion::Neutral, Some("exploratory: not gating"))
+            }
             Outcome::Pass if records.iter().any(promotes) => {
                 Self::says(State::Success, Conclusion::Success, Some("a candidate for promotion"))
             }

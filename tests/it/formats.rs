@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use gate::model::baseline::{FILE_MAX_BYTES, LINE_MAX_BYTES, parse};
+use gate::model::gate::waiver;
 use gate::model::record::{Record, canonical, digest};
 use gate::model::relabel::Relabel;
 use serde_json::Value;
@@ -59,4 +60,21 @@ fn the_baseline_is_read_and_written_as_it_stands() {
     assert_eq!(again.write(), example, "a band is written as the page shows it");
     let says = format!("a line over {} KiB, a file over {} MiB", LINE_MAX_BYTES >> 10, FILE_MAX_BYTES >> 20);
     assert!(text.contains(&says), "docs/formats.md should say: {says}");
+}
+
+#[test]
+fn the_waiver_is_one_and_every_key_is_named() {
+    let text = formats();
+    let (_, section) = text.split_once("## Waivers:").unwrap();
+    let (_, example) = section.split_once("```toml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    waiver::parse(example, "docs").unwrap();
+    let keys: BTreeSet<&str> = example.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let rows = table(&text, "| key of a waiver | what it holds |");
+    let named: BTreeSet<&str> = rows
+        .iter()
+        .flat_map(|row| row[0].split(", "))
+        .map(|name| name.trim_matches('`'))
+        .collect();
+    assert_eq!(named, keys);
 }

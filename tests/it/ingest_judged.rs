@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::sandbox::{Done, Sandbox, verdict};
 use crate::sources::root;
 
-const HOLD: &str = "version = 1\nsource = \"ingest\"\n[ingest]\n";
+pub const HOLD: &str = "version = 1\nsource = \"ingest\"\n[ingest]\n";
 const FLOOR: &str = "version = 1\nsource = \"ingest\"\n[ingest]\n[[rule]]\nkind = \"floor\"\nat_least = \"95% of base\"\n";
 
 /// A floor on the candidate alone.
@@ -30,7 +30,7 @@ fn bench(date: &str, repetitions: &[f64], more: &[(&str, Value)]) -> Value {
 }
 
 /// One dated result a letter, at this level on arm B and 100 on A.
-fn sequence(sandbox: &Sandbox, letters: &str, level: f64) -> Vec<String> {
+pub fn sequence(sandbox: &Sandbox, letters: &str, level: f64) -> Vec<String> {
     let mut words = Vec::new();
     for (at, letter) in letters.chars().enumerate() {
         let noise = 0.1 * ((at * 7) % 5) as f64;

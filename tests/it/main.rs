@@ -35,6 +35,7 @@ mod hook;
 mod host;
 mod ingest;
 mod ingest_judged;
+mod ingest_rules;
 mod judge;
 mod kill;
 mod ledger;

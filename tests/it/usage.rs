@@ -40,6 +40,7 @@ fn each_option_is_refused(cases: &[(&[&str], &[&str])]) {
     }
 }
 
+/// O-31: no limit disarms the gate.
 #[test]
 fn tolerances() {
     for (tolerance, words) in [

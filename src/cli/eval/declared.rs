@@ -168,7 +168,7 @@ impl Declared {
 }
 
 /// Where the rule of options comes from.
-const FROM_OPTIONS: &str = "command line";
+pub const FROM_OPTIONS: &str = "command line";
 
 /// Two that name the base model must mean the same.
 fn agree(keys: &mut ScoreKeys, model: &ModelName, at: &str) -> Result<()> {
@@ -262,7 +262,11 @@ fn drop_rule(at: String) -> Rule {
     }
 }
 
-fn of_gate(path: &Path, found: Found) -> Result<Declared> {
+/// The rule of a gate file.
+///
+/// # Errors
+/// Every fault of it; what it asks for and scores cannot keep.
+pub fn of_gate(path: &Path, found: Found) -> Result<Declared> {
     let file = path.display().to_string();
     let text = String::from_utf8(found.bytes).map_err(|_| anyhow!("{file}: not UTF-8"))?;
     let declaration = read(&text, &file).map_err(|all| Faults {

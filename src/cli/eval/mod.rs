@@ -1,5 +1,6 @@
 //! `gate eval`: scores that a harness gave, against those of the base model. Nothing is run.
 
+pub mod again;
 mod answers;
 pub mod base;
 mod declared;
@@ -13,17 +14,18 @@ use clap::Args;
 use serde_json::json;
 
 use base::Base;
-use declared::Declared;
+use declared::{Declared, FROM_OPTIONS};
 use found::Choice;
 
 use super::perf::shell_line;
 use super::record::{Parts, Places, format_name};
 use super::rules::Rules;
+use super::waivers::Waivers;
 use super::{parse, step};
 use crate::adapter::{self, Adapter};
-use crate::edge::{clock, files, git, ledger};
+use crate::edge::{clock, files, ledger};
 use crate::model::eval::Extent;
-use crate::model::eval::evidence::{BaseKind, Scores};
+use crate::model::eval::evidence::{BaseKind, ScoreRun, Scores};
 use crate::model::evidence::Evidence;
 use crate::model::gate::scores::ModelName;
 use crate::model::gate::{Gate, Test};
@@ -38,7 +40,7 @@ use crate::model::sample::PerArm;
 ///
 /// The rule is that of gates/eval.toml, of a recipe, or of --tolerance. Without a base the scores are only recorded, which is no pass;
 /// `gate baseline accept last` makes them a baseline.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Eval {
     /// Result files, or a folder that is searched; further files add tasks of their own [default: ingest.path of the gate]
     #[arg(value_name = "RESULTS")]
@@ -163,7 +165,7 @@ impl Eval {
         declared.check_few_shot(&mut candidate.run);
         let base = base::base(self, &declared, &rules, &choice)?;
         refuse_itself(&candidate, &base)?;
-        let record = self.judged(declared, candidate, base)?;
+        let record = self.judged(declared, candidate, base, &rules)?;
         let records = [ledger::append(&places.ledger, record)?];
         step::finish(&records, &self.format, self.out.as_deref(), self.github)
     }
@@ -177,9 +179,9 @@ impl Eval {
         }
     }
 
-    fn judged(&self, declared: Declared, candidate: found::Read, base: Base) -> Result<Record> {
+    fn judged(&self, declared: Declared, candidate: found::Read, base: Base, rules: &Rules) -> Result<Record> {
         let at = clock::now();
-        let identity = identity(&candidate, &base);
+        let identity = identity(&candidate.run, &candidate.artifacts, candidate.adapter, &base);
         let Declared {
             mut gate,
             mut banners,
@@ -187,14 +189,18 @@ impl Eval {
             ..
         } = declared;
         banners.extend(base.banners);
+        let waivers = if gate.from == FROM_OPTIONS {
+            Waivers::default()
+        } else {
+            rules.waivers(&gate.name)?
+        };
+        banners.extend(waivers.banners);
         let is_new = is_new || base.is_new;
         if is_new {
             gate.rules.iter_mut().for_each(|rule| rule.required = false);
         }
         let folder = files::working_folder()?;
-        let extract = candidate.adapter.to_owned();
-        let mut plan = Plan::of_results(extract, folder.to_string_lossy().into_owned());
-        plan.digest = record::digest_of_plan(&plan, &gate, &identity)?;
+        let plan = Plan::of_results(candidate.adapter.to_owned(), folder.to_string_lossy().into_owned());
         let evidence = Evidence {
             source: "ingest".to_owned(),
             warmups: Vec::new(),
@@ -213,10 +219,10 @@ impl Eval {
                 commit: None,
                 why: base.why,
             },
-            head: git::source(&folder).ok().map(|source| source.commit),
+            head: rules.head(),
             attempt: 1,
             band: Vec::new(),
-            waivers: Vec::new(),
+            waivers: waivers.hold,
             banners,
             baseline: None,
             unaffected: None,
@@ -292,7 +298,7 @@ fn refuse_itself(candidate: &found::Read, base: &Base) -> Result<()> {
 }
 
 /// What was scored, as far as files tell it.
-fn identity(candidate: &found::Read, base: &Base) -> Identity {
+fn identity(candidate: &ScoreRun, artifacts: &[Artifact], adapter: &str, base: &Base) -> Identity {
     let facts = |name: &ModelName| {
         let mut facts = Facts::from([("id".to_owned(), json!(name.id))]);
         facts.extend(name.digest.as_ref().map(|digest| ("digest".to_owned(), json!(digest))));
@@ -306,7 +312,7 @@ fn identity(candidate: &found::Read, base: &Base) -> Identity {
         field: "gpu".to_owned(),
         why: "result files do not tell on which device they were made".to_owned(),
     });
-    let mut of_model = candidate.run.model.as_ref().map(facts).unwrap_or_default();
+    let mut of_model = candidate.model.as_ref().map(facts).unwrap_or_default();
     match base.runs.first().and_then(|run| run.model.as_ref()) {
         Some(name) if !of_model.is_empty() => drop(of_model.insert("base".to_owned(), json!(facts(name)))),
         Some(_) => {}
@@ -330,13 +336,13 @@ fn identity(candidate: &found::Read, base: &Base) -> Identity {
             },
             b: ArmIdentity {
                 source: None,
-                artifacts: candidate.artifacts.clone(),
+                artifacts: artifacts.to_vec(),
             },
         },
         model: of_model,
         prompt: none(),
         gpu: Facts::new(),
-        config: Facts::from([("adapter".to_owned(), json!(candidate.adapter))]),
+        config: Facts::from([("adapter".to_owned(), json!(adapter))]),
         policy: Facts::from([("process".to_owned(), json!("none: results are read from files"))]),
         machine: Facts::new(),
         missing,

@@ -36,66 +36,138 @@ pub struct Arranged {
     pub evidence: Evidence,
 }
 
+/// What tells in which order a process ran.
+struct Turn<'a> {
+    arm: Arm,
+    /// Its result's own date.
+    at: Option<Timestamp>,
+    /// Its result.
+    file: &'a str,
+    /// Whether its result holds others as well, so that its date is not this process's alone.
+    shares: bool,
+}
+
+/// The blocks that processes make, or why they make none; and the places of the processes in that order.
+struct Ordered {
+    order: Order,
+    blocks: Vec<Orientation>,
+    apart: Option<String>,
+    places: Vec<usize>,
+}
+
 /// Puts results in the order that their own dates carry: whole blocks of both arms, else every process by itself.
 pub fn arrange(results: &[(Arm, &Found)], wanted: &[Series]) -> Arranged {
-    let processes = results.iter().flat_map(|(arm, result)| {
-        let many = result.report.series.iter().map(|series| series.processes.len()).max().unwrap_or(0);
-        (0..many).map(|place| Ran { arm: *arm, result, place })
+    let many = |result: &Found| result.report.series.iter().map(|series| series.processes.len()).max().unwrap_or(0);
+    let processes = results
+        .iter()
+        .flat_map(|(arm, result)| (0..many(result)).map(|place| Ran { arm: *arm, result, place }));
+    let ran: Vec<Ran<'_>> = processes.collect();
+    let turns = ran.iter().map(|one| Turn {
+        arm: one.arm,
+        at: one.result.at(),
+        file: &one.result.file,
+        shares: many(one.result) > 1,
     });
-    let mut ran: Vec<Ran<'_>> = processes.collect();
-    let (order, blocks, apart) = match in_blocks(&mut ran) {
-        Ok((order, blocks)) => (order, blocks, None),
+    let ordered = ordered(&turns.collect::<Vec<_>>());
+    let ran = ordered.places.iter().filter_map(|at| ran.get(*at));
+    let samples = ran.map(|one| one.sample(wanted)).collect();
+    ordered.of(samples)
+}
+
+/// Puts samples of results in that order again, by what each of them tells of its own result: nothing else of a record says how they ran.
+pub fn rearrange(samples: Vec<Sample>) -> Arranged {
+    let file = |sample: &'_ Sample| sample.detail.get("file").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let files: Vec<String> = samples.iter().map(file).collect();
+    let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for (sample, file) in samples.iter().zip(&files) {
+        *seen.entry((file, &sample.start)).or_default() += 1;
+    }
+    let turns = samples.iter().zip(&files).map(|(sample, file)| Turn {
+        arm: sample.arm,
+        at: (sample.detail.get("dated") == Some(&json!(true)))
+            .then(|| sample.start.parse().ok())
+            .flatten(),
+        file,
+        shares: seen.get(&(file.as_str(), sample.start.as_str())).is_some_and(|times| *times > 1),
+    });
+    let ordered = ordered(&turns.collect::<Vec<_>>());
+    let samples = ordered.places.iter().filter_map(|at| samples.get(*at).cloned()).collect();
+    ordered.of(samples)
+}
+
+fn ordered(turns: &[Turn<'_>]) -> Ordered {
+    let mut places: Vec<usize> = (0..turns.len()).collect();
+    let turn = |at: &usize| turns.get(*at);
+    match in_blocks(turns) {
+        Ok((order, blocks)) => {
+            places.sort_by_key(|at| turn(at).and_then(|turn| turn.at));
+            Ordered {
+                order,
+                blocks,
+                apart: None,
+                places,
+            }
+        }
         Err(why) => {
             // The candidate's first: rules that look at it alone count its runs from the front.
-            ran.sort_by_key(|one| one.arm == Arm::A);
-            let alone = |one: &Ran<'_>| if one.arm == Arm::A { Orientation::A } else { Orientation::B };
-            let both = Arm::BOTH.iter().all(|arm| ran.iter().any(|one| one.arm == *arm));
-            (Order::ThueMorse, ran.iter().map(alone).collect(), both.then_some(why))
+            places.sort_by_key(|at| turn(at).is_some_and(|turn| turn.arm == Arm::A));
+            let alone = |turn: &Turn<'_>| if turn.arm == Arm::A { Orientation::A } else { Orientation::B };
+            let both = Arm::BOTH.iter().all(|arm| turns.iter().any(|turn| turn.arm == *arm));
+            Ordered {
+                order: Order::ThueMorse,
+                blocks: places.iter().filter_map(turn).map(alone).collect(),
+                apart: both.then_some(why),
+                places,
+            }
         }
-    };
-    let places = (0_u32..).zip(&blocks).flat_map(|(block, orientation)| {
-        let positions = 0..orientation.arms().len() as u32;
-        positions.map(move |position| (block, position))
-    });
-    let samples = (0_u32..).zip(&ran).zip(places);
-    let samples = samples.map(|((seq, one), (block, position))| one.sample(seq, block, position, wanted));
-    Arranged {
-        order,
-        evidence: Evidence {
-            source: INGEST.to_owned(),
-            samples: samples.collect(),
-            ..Evidence::default()
-        },
-        blocks,
-        apart,
     }
 }
 
-/// Sorts the processes by their results' own dates, and gives the blocks that they make; or why they make none.
-fn in_blocks(ran: &mut [Ran<'_>]) -> Result<(Order, Vec<Orientation>), String> {
-    let several = |one: &&Ran<'_>| one.place > 0;
-    if let Some(one) = ran.iter().find(several) {
-        return Err(format!("{} holds several runs and one date", one.result.file));
+impl Ordered {
+    /// The samples, which stand in the order, at their places in the blocks.
+    fn of(self, mut samples: Vec<Sample>) -> Arranged {
+        let places = (0_u32..).zip(&self.blocks).flat_map(|(block, orientation)| {
+            let positions = 0..orientation.arms().len() as u32;
+            positions.map(move |position| (block, position))
+        });
+        for ((seq, sample), (block, position)) in (0_u32..).zip(&mut samples).zip(places) {
+            (sample.seq, sample.block, sample.position) = (seq, block, position);
+        }
+        Arranged {
+            order: self.order,
+            blocks: self.blocks,
+            apart: self.apart,
+            evidence: Evidence {
+                source: INGEST.to_owned(),
+                samples,
+                ..Evidence::default()
+            },
+        }
     }
-    let dated: Option<Vec<Timestamp>> = ran.iter().map(|one| one.result.at()).collect();
-    let Some(mut dates) = dated else {
-        let undated = ran.iter().find(|one| one.result.at().is_none());
-        return Err(format!("{} carries no date", undated.map_or("a result", |one| &one.result.file)));
-    };
-    dates.sort();
-    if dates.windows(2).any(|pair| pair.first() == pair.last()) {
+}
+
+/// The blocks that processes make by their results' own dates; or why they make none.
+fn in_blocks(turns: &[Turn<'_>]) -> Result<(Order, Vec<Orientation>), String> {
+    if let Some(one) = turns.iter().find(|turn| turn.shares) {
+        return Err(format!("{} holds several runs and one date", one.file));
+    }
+    if let Some(undated) = turns.iter().find(|turn| turn.at.is_none()) {
+        return Err(format!("{} carries no date", undated.file));
+    }
+    let mut by_date: Vec<&Turn<'_>> = turns.iter().collect();
+    by_date.sort_by_key(|turn| turn.at);
+    if by_date.windows(2).any(|pair| matches!(pair, [one, other] if one.at == other.at)) {
         return Err("two results carry the same date".to_owned());
     }
-    ran.sort_by_key(|one| one.result.at());
-    let (fours, rest) = ran.as_chunks::<4>();
+    let (fours, rest) = by_date.as_chunks::<4>();
     if !rest.is_empty() || fours.len() < BLOCKS_MIN {
         return Err(format!(
             "{} do not make {BLOCKS_MIN} or more whole blocks of four",
-            count(ran.len() as u64, "result")
+            count(turns.len() as u64, "result")
         ));
     }
-    let orientation = |four: &[Ran<'_>; 4]| {
-        let arms = four.each_ref().map(|one| one.arm);
+    let orientation = |four: &[&Turn<'_>; 4]| {
+        let arms = four.map(|one| one.arm);
         [Orientation::Abba, Orientation::Baab]
             .into_iter()
             .find(|known| known.arms() == arms)
@@ -108,13 +180,14 @@ fn in_blocks(ran: &mut [Ran<'_>]) -> Result<(Order, Vec<Orientation>), String> {
     };
     let ordered = blocks.and_then(|blocks| fits(&blocks).map(|order| (order, blocks)));
     ordered.ok_or_else(|| {
-        let letters: String = ran.iter().map(|one| one.arm.to_string()).collect();
+        let letters: String = by_date.iter().map(|one| one.arm.to_string()).collect();
         format!("by their dates they ran {letters}, which is neither ABBA BAAB BAAB ABBA ... nor ABBA throughout")
     })
 }
 
 impl Ran<'_> {
-    fn sample(&self, seq: u32, block: u32, position: u32, wanted: &[Series]) -> Sample {
+    /// The sample, whose place is not known yet.
+    fn sample(&self, wanted: &[Series]) -> Sample {
         let Self { arm, result, place } = self;
         let alone = alone(&result.report, *place);
         let reading = alone.reading(wanted);
@@ -130,10 +203,10 @@ impl Ran<'_> {
             detail.insert("notes".to_owned(), json!(notes));
         }
         Sample {
-            seq,
+            seq: 0,
             cell: Cell::default(),
-            block,
-            position,
+            block: 0,
+            position: 0,
             attempt: 0,
             arm: *arm,
             pid: 0,

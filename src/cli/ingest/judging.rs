@@ -11,8 +11,10 @@ use super::evidence::{Arranged, arrange};
 use super::metrics::wanted;
 use crate::adapter;
 use crate::cli::gates::{GATE_MAX_BYTES, read};
+use crate::cli::perf::workspace::Declared;
 use crate::cli::record::{self, Parts, Places};
 use crate::cli::results::{self, Found, Reading, keys};
+use crate::cli::rules::Rules;
 use crate::cli::{say, step};
 use crate::edge::{clock, files, ledger};
 use crate::judge::rule::needs_base;
@@ -22,10 +24,11 @@ use crate::model::gate::declaration::{Declaration, Ingest as Keys, Series, Sourc
 use crate::model::gate::{Against, Bound, Gate, Rule};
 use crate::model::host::Host;
 use crate::model::identity::{Facts, Identity, Unknown};
-use crate::model::plan::{Objective, Plan};
+use crate::model::metric::Metric;
+use crate::model::plan::Plan;
 use crate::model::record::{Base, Context, digest};
 use crate::model::report::Report;
-use crate::model::sample::{Arm, Cell, PerArm};
+use crate::model::sample::{Arm, Cell};
 
 /// Most files that one judgement rests on.
 const RESULTS_MAX: usize = 1_000;
@@ -43,13 +46,10 @@ impl Ingest {
     pub(super) fn judge(&self, path: &Path) -> Result<u8> {
         record::format_name(&self.format).map_err(|why| anyhow!("--format with --gate: {why}"))?;
         let places = Places::checked(self.ledger.as_deref(), self.out.as_deref())?;
-        let file = path.display().to_string();
-        let text = files::read_declared(path, GATE_MAX_BYTES).context("--gate")?;
-        let declaration = read(&text, &file).map_err(|all| Faults {
-            whose: "the gate has faults",
-            all,
-        })?;
-        let keys = kept(&declaration, &file)?;
+        let rules = Rules::open(None)?;
+        let declared = declared(path, &rules)?;
+        let file = &declared.path;
+        let keys = kept(&declared.declaration, file)?;
         let mut results = self.results(keys)?;
         for (_, found) in &mut results {
             if let Some(banner) = found.report.notes.first() {
@@ -60,7 +60,11 @@ impl Ingest {
         keys::fill(&mut found);
         let wanted = wanted(&keys.metrics, &found)?;
         let results: Vec<(Arm, &Found)> = arms.into_iter().zip(&found).collect();
-        let parts = self.parts(path, text, &declaration, keys, &results, &wanted);
+        let waivers = rules.waivers(&declared.name)?;
+        let mut parts = self.parts(&declared, keys, &results, &wanted);
+        parts.context.head = rules.head();
+        parts.context.waivers = waivers.hold;
+        parts.context.banners.extend(waivers.banners);
         if has_no_question(&parts) {
             say(&format!(
                 "gate: no rule of {file} speaks of the candidate alone: name the base's results after --arm A, or declare a floor"
@@ -118,76 +122,19 @@ impl Ingest {
         Ok(vec![(Arm::B, top.join(path))])
     }
 
-    fn parts(
-        &self,
-        path: &Path,
-        text: String,
-        declaration: &Declaration,
-        keys: &Keys,
-        results: &[(Arm, &Found)],
-        wanted: &[Series],
-    ) -> Parts {
+    fn parts(&self, declared: &Declared, keys: &Keys, results: &[(Arm, &Found)], wanted: &[Series]) -> Parts {
+        let arranged = arrange(results, wanted);
         let has_base = results.iter().any(|(arm, _)| *arm == Arm::A);
-        let gate = Gate {
-            name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-            from: format!("file {}", path.display()),
-            digest: digest(text.as_bytes()),
-            text,
-            metrics: wanted.iter().map(|series| series.metric.clone()).collect(),
-            rules: declaration.rules_for(has_base),
-            complete: declaration.require.complete.clone(),
-            equal: declaration.require.equal.clone(),
-            measured: BTreeMap::new(),
-            scores: None,
-        };
-        let Arranged {
-            order,
-            blocks,
-            apart,
-            evidence,
-        } = arrange(results, wanted);
-        let adapters: Vec<&str> = results.iter().map(|(_, found)| found.adapter).collect();
-        let plan = Plan {
-            objective: Objective::Gate,
-            order,
-            looks: if has_base && apart.is_none() {
-                vec![blocks.len() as u32]
-            } else {
-                Vec::new()
-            },
-            cells: vec![Cell::default()],
-            max_blocks: blocks.len() as u32,
-            blocks,
-            fixed: true,
-            alpha: declaration.plan.alpha,
-            beta: declaration.plan.beta,
-            null_margin: 0.0,
-            rank_share: 0.25,
-            min_run_cv: 0.0005,
-            warmup_runs: 0,
-            warmup: None,
-            telemetry: None,
-            max_void_blocks: 0,
-            max_attempts: 0,
-            max_failed_pct: keys.max_failed_pct,
-            timeout_s: 0.0,
-            max_session_s: 0.0,
-            on_inconclusive: declaration.plan.on_inconclusive,
-            extract: adapters.first().copied().unwrap_or_default().to_owned(),
-            commands: PerArm::default(),
-            cwd: String::new(),
-            digest: String::new(),
-        };
+        let adapter = results.first().map_or("", |(_, found)| found.adapter);
+        let plan = plan(&declared.declaration, keys, &arranged, adapter);
         let of = |wanted: Arm| reports(results, wanted);
         let differs = if has_base {
             keys::in_words(&keys::differences(of(Arm::A), of(Arm::B)))
         } else {
             String::new()
         };
-        let mut banners: Vec<String> = apart
-            .map(|why| format!("nothing shows that the arms took turns: {why}"))
-            .into_iter()
-            .collect();
+        let mut banners = declared.banners.clone();
+        banners.extend(unshown_turns(&arranged));
         if !differs.is_empty() {
             banners.push(format!("the configuration of the arms differs: {differs}"));
         }
@@ -209,10 +156,10 @@ impl Ingest {
             kind: "ingest",
             at: clock::now(),
             identity: identity(results, &differs, keys),
-            gate,
+            gate: gate(declared, wanted.iter().map(|series| series.metric.clone()).collect(), has_base),
             plan,
             host: Host::default(),
-            evidence,
+            evidence: arranged.evidence,
             context: Context {
                 base: Base {
                     commit: None,
@@ -226,12 +173,81 @@ impl Ingest {
                 baseline: None,
                 unaffected: None,
                 identical: false,
-                new_gate: false,
+                new_gate: declared.is_new,
                 changed_harness: Vec::new(),
-                command: self.command(path),
+                command: self.command(Path::new(&declared.path)),
             },
         }
     }
+}
+
+/// The gate where the rules come from.
+fn declared(path: &Path, rules: &Rules) -> Result<Declared> {
+    let file = path.display().to_string();
+    let found = rules.read(path, GATE_MAX_BYTES).context("--gate")?;
+    let found = found.ok_or_else(|| anyhow!("--gate: no such file: {file}"))?;
+    let text = String::from_utf8(found.bytes).map_err(|_| anyhow!("--gate: {file}: not UTF-8"))?;
+    let declaration = read(&text, &file).map_err(|all| Faults {
+        whose: "the gate has faults",
+        all,
+    })?;
+    Ok(Declared {
+        name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        from: found.from,
+        path: file,
+        text,
+        declaration,
+        banners: found.banner.into_iter().collect(),
+        is_new: found.is_new,
+    })
+}
+
+/// The gate as a record has it, with the metrics that its patterns meet.
+pub fn gate(declared: &Declared, metrics: Vec<Metric>, has_base: bool) -> Gate {
+    let Declaration { require, .. } = &declared.declaration;
+    let mut rules = declared.declaration.rules_for(has_base);
+    if declared.is_new {
+        rules.iter_mut().for_each(|rule| rule.required = false);
+    }
+    Gate {
+        name: declared.name.clone(),
+        from: declared.from.clone(),
+        digest: digest(declared.text.as_bytes()),
+        text: declared.text.clone(),
+        metrics,
+        rules,
+        complete: require.complete.clone(),
+        equal: require.equal.clone(),
+        measured: BTreeMap::new(),
+        scores: None,
+    }
+}
+
+/// The order that the results were made in, with what the gate says of it.
+pub fn plan(declaration: &Declaration, keys: &Keys, arranged: &Arranged, adapter: &str) -> Plan {
+    let blocks = arranged.blocks.clone();
+    let samples = &arranged.evidence.samples;
+    let took_turns = arranged.apart.is_none() && samples.iter().any(|sample| sample.arm == Arm::A);
+    let most = blocks.len() as u32;
+    Plan {
+        order: arranged.order,
+        looks: if took_turns { vec![most] } else { Vec::new() },
+        cells: vec![Cell::default()],
+        max_blocks: most,
+        blocks,
+        fixed: true,
+        alpha: declaration.plan.alpha,
+        beta: declaration.plan.beta,
+        max_failed_pct: keys.max_failed_pct,
+        on_inconclusive: declaration.plan.on_inconclusive,
+        ..Plan::of_results(adapter.to_owned(), String::new())
+    }
+}
+
+/// What a reader must know where the arms did not take turns.
+pub fn unshown_turns(arranged: &Arranged) -> Option<String> {
+    let why = arranged.apart.as_ref()?;
+    Some(format!("nothing shows that the arms took turns: {why}"))
 }
 
 /// Results that are an earlier one byte for byte, each with that one.
@@ -254,7 +270,10 @@ fn reports<'a>(results: &'a [(Arm, &'a Found)], wanted: Arm) -> impl Iterator<It
 }
 
 /// What a gate asks for is kept or refused, never passed over.
-fn kept<'d>(declaration: &'d Declaration, file: &str) -> Result<&'d Keys> {
+///
+/// # Errors
+/// Names the key that is not kept.
+pub fn kept<'d>(declaration: &'d Declaration, file: &str) -> Result<&'d Keys> {
     let Some(keys) = declaration.ingest.as_ref().filter(|_| declaration.source == Source::Ingest) else {
         bail!("{file}: its source is run: `gate perf --gate {file}` measures it");
     };

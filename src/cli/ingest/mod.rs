@@ -1,5 +1,6 @@
 //! `gate ingest`: what other tools' result files say, shown, or judged by a gate.
 
+mod again;
 mod evidence;
 mod files;
 mod judging;
@@ -17,6 +18,7 @@ use super::results::{self, Found, Reading};
 use super::{answer, record, say, step};
 use crate::adapter::{self, Adapter};
 use crate::exit;
+pub use again::{Again, again};
 use files::Files;
 
 /// Version of the JSON that is printed.

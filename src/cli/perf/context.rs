@@ -132,7 +132,7 @@ impl Runner<'_> {
                 "this change touches baselines or prompts, and those of the {words} are used: {paths}"
             ));
         }
-        let waivers = self.waivers(&declared.name)?;
+        let waivers = self.workspace.change().waivers(&declared.name)?;
         banners.extend(waivers.banners);
         let (baseline, band) = self.baseline(gate, plan)?;
         let calibrated = self.options.calibration.as_ref().map(|calibration| calibration.command.clone());

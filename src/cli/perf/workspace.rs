@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use super::Perf;
 use crate::cli::gates::{GATE_MAX_BYTES, read};
 use crate::cli::rules;
+use crate::cli::waivers::Change;
 use crate::edge::arms::claim::Claim;
 use crate::edge::arms::trees::Trees;
 use crate::edge::environment::{self, Scrubbed};
@@ -114,6 +115,16 @@ impl Workspace {
             trees,
             _objects: objects,
         })
+    }
+
+    /// The change, as far as it brings waivers.
+    pub fn change(&self) -> Change<'_> {
+        Change {
+            repository: &self.repository,
+            candidate: Some(&self.candidate),
+            base: self.base.as_ref().ok().map(|chosen| chosen.commit.as_str()),
+            from_fork: self.from_fork,
+        }
     }
 
     /// Whether the change touches a path.

@@ -110,21 +110,13 @@ pub fn rules(repository: &Repository, event: Option<&Event>) -> Result<Option<St
     }
 }
 
-/// The commit that a job answers for, as its event says.
-fn answers_for(event: &Event) -> Option<String> {
-    match event {
-        Event::PullRequest { head_sha, .. } | Event::MergeGroup { head_sha, .. } => Some(head_sha.clone()),
-        Event::Push { after, .. } => after.clone(),
-    }
-}
-
 /// A named base replaces the one that would be measured, and nothing else that the event says.
 fn of_option(repository: &Repository, event: Option<&Event>, wanted: &str) -> Result<Base> {
     let shown = plain_line(wanted, 100);
     let commit = repository.commit(wanted)?;
     let commit = commit.ok_or_else(|| anyhow!("--base {shown}: no such commit here{}", repository.deepen()))?;
     Ok(Base {
-        head_sha: event.and_then(answers_for),
+        head_sha: event.and_then(Event::answers_for),
         rules: rules(repository, event)?,
         ..Base::new(commit, format!("--base {shown}"))
     })
@@ -138,14 +130,14 @@ fn of_event(repository: &Repository, event: &Event, head: &str) -> Result<Base> 
             Ok(Base {
                 commit,
                 why: format!("the merge base of the pull request and {name}"),
-                head_sha: answers_for(event),
+                head_sha: event.answers_for(),
                 rules: Some(tip),
             })
         }
         Event::MergeGroup { base_sha, .. } => Ok(Base {
             commit: here(repository, base_sha, "the merge group's base")?,
             why: "the merge group's base".to_owned(),
-            head_sha: answers_for(event),
+            head_sha: event.answers_for(),
             rules: Some(base_sha.clone()),
         }),
         Event::Push { after: None, .. } => bail!("nothing to compare: the push removed the branch"),
@@ -158,7 +150,7 @@ fn of_event(repository: &Repository, event: &Event, head: &str) -> Result<Base> 
                 None => Base::new(parent(repository, head)?, "the first parent of HEAD, as the push made the branch"),
             };
             Ok(Base {
-                head_sha: answers_for(event),
+                head_sha: event.answers_for(),
                 ..base
             })
         }

@@ -124,6 +124,14 @@ impl Event {
         matches!(self, Self::PullRequest { from_fork: true, .. })
     }
 
+    /// The commit that a job answers for.
+    pub fn answers_for(&self) -> Option<String> {
+        match self {
+            Self::PullRequest { head_sha, .. } | Self::MergeGroup { head_sha, .. } => Some(head_sha.clone()),
+            Self::Push { after, .. } => after.clone(),
+        }
+    }
+
     /// The event of this process's job: `GITHUB_EVENT_NAME` and the file at `GITHUB_EVENT_PATH`; none outside such a job.
     ///
     /// # Errors

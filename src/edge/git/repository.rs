@@ -189,13 +189,21 @@ impl Repository {
     /// # Errors
     /// When the path leaves the tree or goes through a symlink, or the file is a symlink, a folder, a submodule or larger than 1 MiB.
     pub fn read_blob(&self, revision: &str, path: &str) -> Result<Option<Vec<u8>>> {
+        self.read_blob_within(revision, path, BLOB_MAX_BYTES)
+    }
+
+    /// The same for a file that may be larger, such as the evidence of a baseline.
+    ///
+    /// # Errors
+    /// As [`Repository::read_blob`], beyond `max_bytes`.
+    pub fn read_blob_within(&self, revision: &str, path: &str, max_bytes: u64) -> Result<Option<Vec<u8>>> {
         let tree = self.tree(revision)?;
         let Some(entry) = self.entry(&tree, path)? else { return Ok(None) };
         let shown = plain_line(path, 200);
         match (entry.mode.as_str(), entry.kind.as_str()) {
             (LINK_MODE, _) => bail!("{shown}: a symlink; in a revision only the file itself is read"),
-            (_, "blob") if entry.bytes > BLOB_MAX_BYTES => {
-                bail!("{shown}: {} bytes, at most {BLOB_MAX_BYTES} are read from a revision", entry.bytes)
+            (_, "blob") if entry.bytes > max_bytes => {
+                bail!("{shown}: {} bytes, at most {max_bytes} are read from a revision", entry.bytes)
             }
             (_, "blob") => Ok(Some(self.git.bytes(&["cat-file", "blob", &entry.id])?)),
             (_, "commit") => bail!("{shown}: a submodule, not a file"),

@@ -18,6 +18,7 @@ pub(super) use hold::gain;
 use crate::judge::course::Trouble;
 use crate::model::gate::{Against, Bound, Rule};
 use crate::model::judgement::{Outcome, Ruling, Verdict};
+use crate::model::metric::Tolerance;
 
 /// Every rule kind.
 pub const ALL: &[Kind] = &[hold::KIND, floor::KIND, limit::KIND, exact::KIND, spread::KIND, drop::KIND];
@@ -64,9 +65,23 @@ pub fn judge(bucket: &Bucket<'_>) -> Ruling {
         let because = "Both arms were built from equal inputs and came out byte for byte equal: there is nothing to tell apart.".to_owned();
         return bucket.settle(Verdict::IdenticalArtifact, because, "Nothing to do.");
     }
-    if bucket.ingested {
-        return of_results(bucket, kind);
+    let ruling = if bucket.ingested {
+        of_results(bucket, kind)
+    } else {
+        of_session(bucket, kind)
+    };
+    let asked = |limit: &Tolerance| {
+        let limited = bucket.metric.clone().with_tolerance(limit);
+        limited.map(|metric| (kind.judge)(&Bucket { metric, ..bucket.clone() }))
+    };
+    match bucket.waiver {
+        Some(waiver) => waived::judge(ruling, waiver, asked),
+        None => ruling,
     }
+}
+
+/// Judges what was measured here: what the valid blocks leave open, whatever stands in the way of more answers.
+fn of_session(bucket: &Bucket<'_>, kind: &Kind) -> Ruling {
     let mut ruling = (kind.judge)(bucket);
     let too_many = bucket.too_many_attempts();
     let undecided = too_many.is_some() || !(kind.settled)(bucket);
@@ -79,10 +94,7 @@ pub fn judge(bucket: &Bucket<'_>) -> Ruling {
         } = obstacle;
         (ruling.verdict, ruling.outcome, ruling.because, ruling.next) = (verdict, outcome, because, next.to_owned());
     }
-    match bucket.waiver {
-        Some(waiver) if ruling.verdict == Verdict::Regression => waived::judge(kind, bucket, ruling, waiver),
-        _ => ruling,
-    }
+    ruling
 }
 
 /// Judges what another tool measured: nothing more will come, so whatever stands in the way is the answer.

@@ -1,7 +1,7 @@
 //! Which lines of an eval baseline a record of scores may become, and what speaks against it.
 
 use super::asked::Asked;
-use crate::judge::acceptance::untrusted;
+use crate::judge::acceptance::{untrusted, waived};
 use crate::judge::drop::{self, Demand, Threshold};
 use crate::judge::summary::median;
 use crate::model::baseline::is_date;
@@ -40,7 +40,7 @@ pub struct Accepted {
 /// Why it may not become a baseline, in one sentence.
 pub fn lines(record: &Record, wanted: &Wanted<'_>) -> Result<Accepted, String> {
     let scores = scores(record)?;
-    if let Some(why) = untrusted(record) {
+    if let Some(why) = untrusted(record).or_else(|| waived(record)) {
         return Err(why);
     }
     if record.judgement.disposition == Disposition::Historical {

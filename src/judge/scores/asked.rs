@@ -122,6 +122,26 @@ fn threshold(tolerance: &Tolerance) -> Threshold {
     }
 }
 
+/// A waiver's limit as the rule counts it: in points, or in percent where the score has no upper end.
+///
+/// # Errors
+/// What to write instead, where the limit does not suit the score.
+pub(super) fn limit(limit: &Tolerance, scale: Scale) -> Result<Threshold, String> {
+    match (limit.scale, scale) {
+        (Scale::Pp, Scale::Pp) if limit.value < OFF_PP => Ok(Threshold::Points(limit.value)),
+        (Scale::Pp, Scale::Pp) => Err(format!(
+            "its limit is {limit}, from which no score can fall: write less than {OFF_PP}pp"
+        )),
+        (Scale::Pct, Scale::Pct) => Ok(Threshold::Percent(limit.value)),
+        (_, Scale::Pct) => Err(format!(
+            "its limit is {limit}, and a score without an upper end has no points: write a share of the base's score, such as 5%"
+        )),
+        (_, Scale::Pp | Scale::Abs) => Err(format!(
+            "its limit is {limit}, and a score falls by percentage points: write such as 5pp"
+        )),
+    }
+}
+
 /// Everything that is in one of the chosen groups, through groups of groups.
 fn members<'a>(groups: &'a [Group], chosen: &HashSet<&'a str>) -> HashSet<&'a str> {
     let by_name: HashMap<&str, &Group> = groups.iter().map(|group| (group.name.as_str(), group)).collect();

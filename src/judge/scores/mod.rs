@@ -13,6 +13,7 @@ use reference::Reference;
 
 use super::Case;
 use super::drop::{self, Answer, Demand, Report};
+use super::rule::waived;
 use crate::model::eval::evidence::{BaseKind, Scores};
 use crate::model::eval::{Key, Results};
 use crate::model::gate::scores::names;
@@ -41,6 +42,7 @@ pub fn judge(case: &Case<'_>, scores: &Scores) -> Judgement {
     let mut verdicts = Vec::new();
     for rule in &case.gate.rules {
         let judging = Judging {
+            case,
             rule,
             asked: &asked,
             scores,
@@ -112,6 +114,7 @@ fn unnamed_model(keys: &ScoreKeys, scores: &Scores) -> Option<String> {
 
 /// One rule on all scores that it speaks of.
 struct Judging<'a> {
+    case: &'a Case<'a>,
     rule: &'a Rule,
     asked: &'a Asked<'a>,
     scores: &'a Scores,
@@ -132,24 +135,43 @@ impl Judging<'_> {
                 None => demands.push((demand, HashSet::from([key]))),
             }
         }
-        let mut answered: Vec<(Demand, Answer)> = Vec::new();
+        let mut rulings: Vec<Ruling> = Vec::new();
         for (demand, keys) in &demands {
             let only = |results: &Results| Results {
                 scores: results.scores.iter().filter(|score| keys.contains(&score.key)).cloned().collect(),
                 groups: results.groups.clone(),
                 outcomes: results.outcomes.clone(),
             };
-            let Report { answers, noise, .. } = drop::judge(demand, &only(base), &only(candidate));
+            let sides = [only(base), only(candidate)];
+            let ask = |demand: &Demand| drop::judge(demand, &sides[0], &sides[1]);
+            let Report { answers, noise, .. } = ask(demand);
             warnings.extend(noise);
-            answered.extend(answers.into_iter().map(|mut answer| {
+            rulings.extend(answers.into_iter().map(|mut answer| {
                 answer.counted &= !shown_only(&answer.key) && !self.asked.is_info(&answer.key);
-                (*demand, answer)
+                self.excused(self.ruling(demand, &answer), demand, &answer, ask)
             }));
         }
-        let mut rulings: Vec<Ruling> = answered.iter().map(|(demand, answer)| self.ruling(demand, answer)).collect();
         let named: HashSet<&Key> = base.scores.iter().chain(&candidate.scores).map(|score| &score.key).collect();
         rulings.extend(self.unmet(&named));
         rulings
+    }
+
+    /// The ruling, where a waiver speaks of it: the same scores asked again with the waiver's limit as the tolerance.
+    fn excused(&self, ruling: Ruling, demand: &Demand, answer: &Answer, ask: impl Fn(&Demand) -> Report) -> Ruling {
+        let Case { context, gate, .. } = self.case;
+        let Some(waiver) = waived::find(context, &gate.name, ruling.against, &ruling.cell.fixture, &ruling.metric) else {
+            return ruling;
+        };
+        let scale = ruling.scale;
+        waived::judge(ruling, waiver, |limit| {
+            let limited = Demand {
+                threshold: asked::limit(limit, scale)?,
+                ..*demand
+            };
+            let within = ask(&limited).answers.into_iter().find(|other| other.key == answer.key);
+            let within = within.ok_or("the score is not there when it is asked again")?;
+            Ok(self.ruling(&limited, &within))
+        })
     }
 
     /// What is declared by name and stands on neither side: not measured, whatever else passes.
@@ -179,7 +201,7 @@ impl Judging<'_> {
             let because = format!("{key}: {why}.");
             let next = "Name a baseline of that model, or accept one.";
             Ruling {
-                metric: ruling::metric(key),
+                metric: key.filtered_metric(),
                 ..self.bare(&key.task, Verdict::StaleBaseline, because, next)
             }
         };

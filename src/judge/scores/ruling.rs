@@ -14,14 +14,6 @@ use crate::model::metric::Scale;
 use crate::model::number::size;
 use crate::model::sample::{Arm, Cell};
 
-/// A metric with its filter, where that says something.
-pub(super) fn metric(key: &Key) -> String {
-    match key.filter.as_str() {
-        "" | "none" => key.metric.clone(),
-        filter => format!("{} ({filter})", key.metric),
-    }
-}
-
 impl Judging<'_> {
     /// A ruling without figures.
     pub(super) fn bare(&self, name: &str, verdict: Verdict, because: String, next: &str) -> Ruling {
@@ -70,7 +62,7 @@ impl Judging<'_> {
             max: value,
         };
         let mut ruling = Ruling {
-            metric: metric(&answer.key),
+            metric: answer.key.filtered_metric(),
             required: self.rule.required && answer.counted,
             scale,
             estimate: answer.gain_pp,

@@ -13,7 +13,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::figure::{Missing, State};
+use super::figure::Missing;
 use super::text::plain_line;
 
 /// Longest name in a sentence, in characters.
@@ -29,6 +29,16 @@ pub struct Key {
     /// How the answer was taken from the output: `none`, `strict-match`; empty where the harness has no filters.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub filter: String,
+}
+
+impl Key {
+    /// The metric with its filter, where that says something: as rulings and waivers name it.
+    pub fn filtered_metric(&self) -> String {
+        match self.filter.as_str() {
+            "" | "none" => self.metric.clone(),
+            filter => format!("{} ({filter})", self.metric),
+        }
+    }
 }
 
 impl fmt::Display for Key {
@@ -165,10 +175,7 @@ impl Score {
     /// A score with its value and nothing else; what is not a finite number is missing.
     pub fn new(key: Key, value: f64) -> Self {
         let finite = value.is_finite();
-        let failed = || Missing {
-            state: State::Failed,
-            why: "not a finite number".to_owned(),
-        };
+        let failed = || Missing::failed("not a finite number");
         Self {
             key,
             value: finite.then_some(value),

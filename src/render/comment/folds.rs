@@ -42,15 +42,18 @@ pub(super) fn how(record: &Record, label: &str) -> Vec<String> {
     item("machine", machine(record));
     item("measured", prose(&measured(record)));
     let looks: Vec<String> = plan.looks.iter().map(u32::to_string).collect();
-    item(
-        "plan",
-        format!(
-            "looks after {} blocks, at most {} false alarms and {} missed slowdowns of the tolerance",
-            looks.join(", "),
-            chance(plan.alpha),
-            chance(plan.beta)
-        ),
-    );
+    // Without a look there is no error rate either.
+    if !looks.is_empty() {
+        item(
+            "plan",
+            format!(
+                "looks after {} blocks, at most {} false alarms and {} missed slowdowns of the tolerance",
+                looks.join(", "),
+                chance(plan.alpha),
+                chance(plan.beta)
+            ),
+        );
+    }
     item(
         "worth",
         format!(

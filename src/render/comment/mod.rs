@@ -12,7 +12,7 @@ mod top;
 use folds::{RAW, how, provenance_of, raw};
 use inert::{name, prose};
 use room::{Fit, Room};
-use rows::{Group, OPEN, Row, WITHIN, decisive, head, rows};
+use rows::{Group, Row, decisive, head, open_head, rows, within_head};
 use top::{refused_heading, top};
 
 pub(super) use rows::rule_of;
@@ -147,14 +147,14 @@ fn body(records: &[Record], rows: &[Row<'_>], labels: &[String], room: &mut Room
     let mut text = String::new();
     let (seen, more) = table.split_at(table.len().min(SEEN_MAX));
     if !seen.is_empty() {
-        text.push_str(&format!("{}{}\n", head(&OPEN), seen.concat()));
+        text.push_str(&format!("{}{}\n", open_head(rows), seen.concat()));
     }
-    text.push_str(&fold("More rows that need eyes", &head(&OPEN), more));
+    text.push_str(&fold("More rows that need eyes", &open_head(rows), more));
     text.push_str(&fold("More rows that failed, in brief", "", &brief));
     text.push_str(&fold("Why, row by row", "", &reasons));
     text.push_str(&fold(
         "Within band, with the smallest slowdown that each row could have seen",
-        &head(&WITHIN),
+        &within_head(rows),
         &within,
     ));
     text.push_str(&fold("How it was measured, lines", "", &how_lines));

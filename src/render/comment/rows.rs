@@ -3,11 +3,15 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use serde_json::Value;
+
 use super::inert::name;
 use crate::model::baseline::{BaselineUse, days_between};
+use crate::model::eval::{Aim, Key, Score};
+use crate::model::gate::scores::names;
 use crate::model::gate::{Against, Rule};
 use crate::model::judgement::{Outcome, Range, Ruling, Verdict};
-use crate::model::metric::{Better, Metric, Scale};
+use crate::model::metric::{Better, Metric};
 use crate::model::number::{self, count, figure, scale_unit, size};
 use crate::model::record::Record;
 use crate::render::markdown::escape;
@@ -77,8 +81,11 @@ pub(super) struct Row<'a> {
     pub(super) group: Group,
     /// What tells the record from the others; empty where there is one.
     label: &'a str,
-    metric: Option<&'a Metric>,
+    /// Which way is good, in words; empty where that is not known.
+    direction: String,
     baseline: Option<Reference<'a>>,
+    /// Whether some row of the page is of a score, so that all have the columns of scores.
+    beside_scores: bool,
 }
 
 /// The same bucket against the committed baseline.
@@ -95,12 +102,20 @@ pub(super) fn rows<'a>(records: &'a [Record], labels: &'a [String]) -> Vec<Row<'
         .zip(labels)
         .flat_map(|(record, label)| rows_of(record, label))
         .collect();
+    let beside_scores = rows.iter().any(|row| is_of_scores(row.ruling));
+    rows.iter_mut().for_each(|row| row.beside_scores = beside_scores);
     rows.sort_by(gravest_first);
     rows
 }
 
-fn rows_of<'a>(record: &'a Record, label: &'a str) -> impl Iterator<Item = Row<'a>> {
+fn rows_of<'a>(record: &'a Record, label: &'a str) -> Vec<Row<'a>> {
     let metrics: HashMap<&str, &Metric> = record.gate.metrics.iter().map(|metric| (metric.name.as_str(), metric)).collect();
+    let aims = aims(record);
+    let better = |ruling: &Ruling| match metrics.get(ruling.metric.as_str()).map(|metric| metric.better) {
+        Some(Better::Higher) => Some(Aim::Higher),
+        Some(Better::Lower) => Some(Aim::Lower),
+        None => aims.get(&(ruling.cell.fixture.as_str(), ruling.metric.clone())).copied(),
+    };
     let newest = record.context.baseline.as_ref().map(newest_days).unwrap_or_default();
     let rulings = &record.judgement.verdicts;
     let against_baseline = rulings.iter().filter(|ruling| ruling.against == Against::Baseline);
@@ -111,14 +126,36 @@ fn rows_of<'a>(record: &'a Record, label: &'a str) -> impl Iterator<Item = Row<'
             (bucket, Reference { ruling, age_days })
         })
         .collect();
-    rulings.iter().map(move |ruling| Row {
+    let row = |ruling: &'a Ruling| Row {
         record,
         ruling,
         group: Group::of(ruling.verdict),
         label,
-        metric: metrics.get(ruling.metric.as_str()).copied(),
+        direction: better(ruling).map_or_else(String::new, direction),
         baseline: references.get(&bucket(ruling)).copied(),
-    })
+        beside_scores: false,
+    };
+    rulings.iter().map(row).collect()
+}
+
+/// Which way each score is good, as the gate declares it or its file states it, by task and metric.
+fn aims(record: &Record) -> HashMap<(&str, String), Aim> {
+    let patterns = || record.gate.scores.iter().flat_map(|keys| &keys.metrics);
+    let declared = |key: &Key| patterns().find(|pattern| names(&pattern.name, key)).and_then(|pattern| pattern.aim);
+    let scores = record.evidence.scores.iter();
+    let runs = scores.flat_map(|scores| scores.base.iter().chain([&scores.candidate]));
+    let aim = |score: &'_ Score| declared(&score.key).or(score.aim);
+    runs.flat_map(|run| &run.results.scores)
+        .filter_map(|score| Some(((score.key.task.as_str(), score.key.filtered_metric()), aim(score)?)))
+        .collect()
+}
+
+fn direction(aim: Aim) -> String {
+    match aim {
+        Aim::Higher => " (higher is better)".to_owned(),
+        Aim::Lower => " (lower is better)".to_owned(),
+        Aim::Target(at) => format!(" (nearer to {} is better)", figure(at)),
+    }
 }
 
 fn bucket(ruling: &Ruling) -> (&str, &str) {
@@ -149,20 +186,34 @@ fn gravest_first(one: &Row<'_>, other: &Row<'_>) -> Ordering {
     place(one).cmp(&place(other)).then_with(|| size(one).total_cmp(&size(other)))
 }
 
-/// The head of the table of rows that need eyes.
-pub(super) const OPEN: [&str; 9] = [
-    "what",
-    "base",
-    "candidate",
-    "gain, interval",
-    "tolerance",
-    "blocks",
-    "committed baseline",
-    "worth",
-    "verdict",
+/// The columns of the table of rows that need eyes: what stands before the counts of scores, and behind them.
+const OPEN: [&[&str]; 2] = [
+    &["what", "base", "candidate", "gain, interval", "tolerance", "blocks"],
+    &["committed baseline", "worth", "verdict"],
 ];
+/// Likewise of the rows within band.
+const WITHIN: [&[&str]; 2] = [
+    &["what", "gain, interval", "tolerance", "could see"],
+    &["committed baseline", "verdict"],
+];
+/// Of a score: the items that it rests on, and of those answered on both sides what was right before and is wrong now, and the other way round.
+const COUNTS: [&str; 3] = ["n", "lost", "gained"];
+
+/// The two lines that a table of such columns begins with.
+fn heading([before, behind]: [&[&str]; 2], rows: &[Row<'_>]) -> String {
+    let counts: &[&str] = if rows.iter().any(|row| row.beside_scores) { &COUNTS } else { &[] };
+    head(&[before, counts, behind].concat())
+}
+
+/// The head of the table of rows that need eyes.
+pub(super) fn open_head(rows: &[Row<'_>]) -> String {
+    heading(OPEN, rows)
+}
+
 /// The head of the table of rows within band.
-pub(super) const WITHIN: [&str; 6] = ["what", "gain, interval", "tolerance", "could see", "committed baseline", "verdict"];
+pub(super) fn within_head(rows: &[Row<'_>]) -> String {
+    heading(WITHIN, rows)
+}
 
 impl Row<'_> {
     /// Whether somebody has to look at it.
@@ -173,17 +224,20 @@ impl Row<'_> {
     /// The row as one of [`OPEN`].
     pub(super) fn open(&self) -> String {
         let ruling = self.ruling;
-        line(&[
+        let before = [
             self.what(),
             median(ruling.base, &ruling.unit),
             median(ruling.candidate, &ruling.unit),
             gain(ruling),
             escape(&size(ruling.tolerance, ruling.scale, &ruling.unit)),
             self.blocks(),
+        ];
+        let behind = [
             self.reference(),
             self.record.judgement.disposition.word().to_owned(),
             self.verdict(),
-        ])
+        ];
+        line(&[&before[..], &self.counts(), &behind].concat())
     }
 
     /// The row as one of [`WITHIN`].
@@ -192,14 +246,13 @@ impl Row<'_> {
         let smallest = ruling
             .smallest_detectable
             .map_or_else(|| "-".to_owned(), |smallest| escape(&size(smallest, ruling.scale, &ruling.unit)));
-        line(&[
+        let before = [
             self.what(),
             gain(ruling),
             escape(&size(ruling.tolerance, ruling.scale, &ruling.unit)),
             smallest,
-            self.reference(),
-            self.verdict(),
-        ])
+        ];
+        line(&[&before[..], &self.counts(), &[self.reference(), self.verdict()]].concat())
     }
 
     /// The row where there is no room for more: its name, its verdict and its gain.
@@ -255,10 +308,6 @@ impl Row<'_> {
 
     fn what(&self) -> String {
         let ruling = self.ruling;
-        let direction = self.metric.map_or("", |metric| match metric.better {
-            Better::Higher => " (higher is better)",
-            Better::Lower => " (lower is better)",
-        });
         let rule = if ruling.rule == "hold" {
             String::new()
         } else {
@@ -268,15 +317,32 @@ impl Row<'_> {
             Against::Base => "",
             Against::Baseline => ", against the committed baseline",
         };
-        format!("{}{direction}{rule}{against}", self.subject())
+        format!("{}{}{rule}{against}", self.subject(), self.direction)
     }
 
-    /// Blocks of four processes; of scores, how many items they rest on.
+    /// Blocks of four processes; a score rests on none.
     fn blocks(&self) -> String {
-        match (self.ruling.scale, self.ruling.candidate) {
-            (Scale::Pp, Some(range)) if self.ruling.blocks == 0 => format!("n = {}", range.n),
-            _ => self.ruling.blocks.to_string(),
+        if is_of_scores(self.ruling) {
+            "-".to_owned()
+        } else {
+            self.ruling.blocks.to_string()
         }
+    }
+
+    /// [`COUNTS`], where the page has them; a dash where a count is not known, which is never zero.
+    fn counts(&self) -> Vec<String> {
+        if !self.beside_scores {
+            return Vec::new();
+        }
+        let detail = &self.ruling.detail;
+        let paired = |name: &str| detail.get("paired").and_then(|paired| paired.get(name));
+        let counts = [detail.get("items"), paired("lost"), paired("gained")].into_iter();
+        let shown = |count: Option<&Value>| {
+            count
+                .and_then(Value::as_u64)
+                .map_or_else(|| "-".to_owned(), |count| count.to_string())
+        };
+        counts.map(shown).collect()
     }
 
     /// The same bucket against the committed baseline, with the age of its newest session.
@@ -311,12 +377,33 @@ impl Row<'_> {
 /// The rule that a ruling answers.
 pub(in crate::render) fn rule_of<'a>(record: &'a Record, ruling: &Ruling) -> Option<&'a Rule> {
     let covers = |pattern: &str, name: &str| pattern == "*" || pattern == name;
-    record.gate.rules.iter().find(|rule| {
-        rule.kind == ruling.rule
-            && rule.against == ruling.against
-            && covers(&rule.metric, &ruling.metric)
-            && covers(&rule.fixture, &ruling.cell.fixture)
-    })
+    let of_samples = |rule: &&Rule| {
+        rule.against == ruling.against && covers(&rule.metric, &ruling.metric) && covers(&rule.fixture, &ruling.cell.fixture)
+    };
+    // A rule of scores speaks of whatever base there is.
+    let of_scores = |rule: &&Rule| names(&rule.metric, &key(ruling));
+    let mut of_kind = record.gate.rules.iter().filter(|rule| rule.kind == ruling.rule);
+    if is_of_scores(ruling) {
+        of_kind.find(of_scores)
+    } else {
+        of_kind.find(of_samples)
+    }
+}
+
+/// Whether it speaks of scores, which no process of this run measured.
+pub(super) fn is_of_scores(ruling: &Ruling) -> bool {
+    ruling.rule == "drop"
+}
+
+/// The score that a ruling speaks of.
+fn key(ruling: &Ruling) -> Key {
+    let filtered = ruling.metric.strip_suffix(')').and_then(|metric| metric.rsplit_once(" ("));
+    let (metric, filter) = filtered.unwrap_or((&ruling.metric, ""));
+    Key {
+        task: ruling.cell.fixture.clone(),
+        metric: metric.to_owned(),
+        filter: filter.to_owned(),
+    }
 }
 
 /// The gravest ruling that made the outcome what it is.
@@ -337,7 +424,10 @@ pub(super) fn head(columns: &[&str]) -> String {
 fn median(range: Option<Range>, unit: &str) -> String {
     range.map_or_else(
         || "not measured".to_owned(),
-        |range| format!("{} {}", figure(range.median), escape(unit)),
+        |range| {
+            let unit = if unit == "1" { "" } else { unit };
+            format!("{} {}", figure(range.median), escape(unit)).trim_end().to_owned()
+        },
     )
 }
 

@@ -2,7 +2,7 @@
 
 use super::About;
 use super::inert::{name, prose};
-use super::rows::{Group, Row, decisive};
+use super::rows::{Group, Row, decisive, is_of_scores};
 use crate::model::evidence::Ended;
 use crate::model::gate::Against;
 use crate::model::judgement::{Disposition, Outcome, Verdict};
@@ -55,7 +55,7 @@ pub(super) fn top(records: &[Record], rows: &[Row<'_>], about: &About<'_>) -> St
         None => format!("### gate{key}: {} ({blocks}{why})\n\n", headline(records, rows)),
     };
     out.push_str(&format!("{}\n", decided(records, rows, about)));
-    if let Some(next) = next(records, rows) {
+    if let Some(next) = next(records, rows, about) {
         out.push_str(&format!("\n**Next:** {next}\n"));
     }
     if !records.is_empty() {
@@ -81,7 +81,10 @@ fn decided(records: &[Record], rows: &[Row<'_>], about: &About<'_>) -> String {
             .run_url
             .as_deref()
             .map_or_else(String::new, |url| format!(" [The run]({url}) says more."));
-        return format!("The measuring job left no report, so nothing is known of this change.{run}");
+        return match about.refused {
+            Some(_) => format!("Nothing is known of this change.{run}"),
+            None => format!("The measuring job left no report, so nothing is known of this change.{run}"),
+        };
     }
     if outcome == Outcome::Pass {
         return held(records, rows);
@@ -131,7 +134,11 @@ fn held(records: &[Record], rows: &[Row<'_>]) -> String {
 }
 
 /// What to do: fix, accept, or measure again, and who may.
-fn next(records: &[Record], rows: &[Row<'_>]) -> Option<String> {
+fn next(records: &[Record], rows: &[Row<'_>], about: &About<'_>) -> Option<String> {
+    const REPAIR: &str = "Put right what is said above, then start the job again.";
+    if records.is_empty() && about.refused.is_some() {
+        return Some(REPAIR.to_owned());
+    }
     if records.is_empty() {
         return Some("Look at the run that should have measured, and start it again.".to_owned());
     }
@@ -143,7 +150,7 @@ fn next(records: &[Record], rows: &[Row<'_>]) -> Option<String> {
             .map(|row| prose(&row.ruling.next));
     }
     let Some(row) = decisive(rows, outcome) else {
-        return Some("Put right what is said above, then start the job again.".to_owned());
+        return Some(REPAIR.to_owned());
     };
     let again = again(row.record);
     let accept = accept(row);
@@ -153,11 +160,13 @@ fn next(records: &[Record], rows: &[Row<'_>]) -> Option<String> {
 /// How a meant change is accepted, where a command does it.
 fn accept(row: &Row<'_>) -> String {
     let seal = hex(&row.record.seal);
+    let is_declared = row.record.gate.from != "command line";
     match (row.ruling.verdict, row.ruling.against) {
-        (Verdict::Regression | Verdict::StaleBaseline, Against::Baseline) => {
+        // The base of a score is another model: the candidate's scores are no baseline of it.
+        (Verdict::Regression | Verdict::StaleBaseline, Against::Baseline) if !is_of_scores(row.ruling) => {
             format!(" To accept it: `gate baseline accept {seal} --because TEXT`, and commit what it writes.")
         }
-        (Verdict::Regression, Against::Base) if row.record.gate.from != "command line" => {
+        (Verdict::Regression, _) if is_declared => {
             format!(" To accept it for a while: `gate waive {seal} --because TEXT --until DAY`, and have the file that it writes reviewed.")
         }
         _ => String::new(),

@@ -1,6 +1,6 @@
 //! Scores of a candidate against those of its base: the statistics, the rule, the files.
 
-mod command;
+pub mod command;
 mod comparable;
 mod drop;
 mod outcomes;

@@ -15,3 +15,4 @@ pub mod things;
 mod tls;
 mod token;
 mod untrusted;
+mod untrusted_results;

@@ -11,7 +11,7 @@ use super::things;
 use crate::declared::Project;
 use crate::sandbox::Done;
 
-const FILE: &str = "../artifact/records.jsonl";
+pub const FILE: &str = "../artifact/records.jsonl";
 
 /// The reporting job in the checkout of a repository, for a run of a fork that measured a change.
 pub struct Report {
@@ -24,18 +24,20 @@ pub struct Report {
 impl Report {
     /// A change that takes so many milliseconds, where the base takes 100, measured by a real run in the fork.
     pub fn of(ms: u32) -> Self {
-        let hub = Hub::new();
-        let project = Project::new();
-        fs::create_dir(project.sandbox.path("../artifact")).unwrap();
-        let base = project.git(&["rev-parse", "HEAD"]);
-        let mut report = Self {
-            project,
-            hub,
-            base,
-            head: String::new(),
-        };
+        let mut report = Self::in_project(Project::new());
         report.pushes(ms);
         report
+    }
+
+    /// A repository whose last commit is the base branch's tip, before any change.
+    pub fn in_project(project: Project) -> Self {
+        fs::create_dir(project.sandbox.path("../artifact")).unwrap();
+        Self {
+            hub: Hub::new(),
+            base: project.git(&["rev-parse", "HEAD"]),
+            project,
+            head: String::new(),
+        }
     }
 
     /// The fork pushes another version, and its run measures it.
@@ -46,6 +48,11 @@ impl Report {
         self.head = project.commit(&format!("takes {ms} ms"));
         let _measured = project.perf(&["--base", &self.base, "--out", FILE]);
         project.git(&["checkout", "--quiet", "main"]);
+        self.opened();
+    }
+
+    /// GitHub knows the change.
+    pub fn opened(&self) {
         let mut pull = things::pull(PULL, REPOSITORY, &self.head, true, false);
         pull["head"]["ref"] = json!("change");
         pull["head"]["repo"]["id"] = json!(2);
@@ -123,7 +130,7 @@ impl Report {
 
     /// Both steps, and the state that they leave.
     #[track_caller]
-    fn told(&self, code: i32, state: &str, says: &str) {
+    pub fn told(&self, code: i32, state: &str, says: &str) {
         let event = self.event(1);
         let _done = self.comment(&event).exits(code);
         let _done = self.status(&event).exits(code);
@@ -134,7 +141,7 @@ impl Report {
     }
 
     /// The record with something else in it, sealed as if it were so.
-    fn forges(&self, change: impl FnOnce(&mut Record)) {
+    pub fn forges(&self, change: impl FnOnce(&mut Record)) {
         let text = self.project.sandbox.text(FILE);
         let mut record: Record = serde_json::from_str(text.trim()).unwrap();
         change(&mut record);
@@ -173,6 +180,8 @@ fn what_a_record_says_of_itself_counts_for_nothing() {
         record.context.identical = true;
         record.gate.metrics[0].tolerance = 90.0;
         record.gate.rules[0].required = false;
+        // Another source is judged by other rules.
+        "ingest".clone_into(&mut record.evidence.source);
     });
     report.told(0, "failure", "### gate: fail: regression");
     report.forges(|record| {

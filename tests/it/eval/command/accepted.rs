@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::declared::git;
 use super::{BASE, Made, TUNED, counted, last, log};
+use crate::declared::Project;
 use crate::sandbox::Sandbox;
 
 const FILE: &str = "baselines/eval/org--base.txt";
@@ -287,4 +288,29 @@ fn what_moved_in_a_baseline_of_scores_is_told() {
         out.contains("- ") && out.contains("0.75") && out.contains("0.77") && !out.contains("0.76"),
         "{out}"
     );
+}
+
+#[test]
+fn evidence_of_more_than_a_mebibyte_is_read_from_a_revision_too() {
+    let project = Project::new();
+    let side = |folder: &str, model, right: usize| {
+        let made = Made::of(model).task("arc", right as u64, 70_000);
+        project.write(&format!("../{folder}/results.json"), made.text());
+        let answers = (0..70_000).map(|at| at < right);
+        project.write(&format!("../{folder}/samples_arc.jsonl"), log("arc", answers));
+    };
+    side("base", BASE, 52_500);
+    let _done = project.sandbox.gate(&["eval", "../base"]).exits(3);
+    let _done = project.sandbox.gate(&["baseline", "accept", "last"]).exits(0);
+    project.commit("a baseline");
+    let folder = project.sandbox.path("baselines/eval/evidence/org--base");
+    let evidence = fs::read_dir(folder).unwrap().next().unwrap().unwrap();
+    assert!(
+        evidence.metadata().unwrap().len() > 1 << 20,
+        "{}",
+        evidence.metadata().unwrap().len()
+    );
+    side("tuned", TUNED, 52_400);
+    let done = project.sandbox.gate(&["eval", "../tuned", "--rules-from", "HEAD"]).exits(0);
+    assert!(done.out.contains("paired over 70000 items: 100 lost, 0 gained"), "{}", done.out);
 }

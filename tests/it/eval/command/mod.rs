@@ -2,10 +2,12 @@
 
 mod accepted;
 mod choice;
+mod comment;
 mod declared;
 mod fooled;
 mod paired;
 mod rule;
+mod waived;
 
 use serde_json::{Map, Value, json};
 

@@ -1,74 +1,19 @@
-//! The waivers of a change: read from its own tree, because a reviewer accepts them with it.
+//! The record that a waiver was written for: judged again with it, and not measured again.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use super::arms::Arms;
 use super::declare::Declared;
 use super::gates::Runner;
-use super::workspace::Workspace;
 use crate::cli::ledger::again;
 use crate::cli::record::Parts;
-use crate::edge::git::Repository;
 use crate::edge::ledger::Line;
-use crate::edge::{clock, files, ledger};
-use crate::model::fault::{Fault, Faults};
-use crate::model::gate::waiver::{self, DAYS_MAX, FOLDER, Standing, Waiver};
+use crate::edge::{files, ledger};
+use crate::model::gate::waiver::FOLDER;
 use crate::model::plan::Plan;
 use crate::model::record::{Record, short};
 use crate::model::sample::Arm;
 use crate::model::text::plain_line;
-
-/// The waivers of a gate, and what a reviewer must see about them.
-pub struct Waivers {
-    /// Those that hold today.
-    pub hold: Vec<Waiver>,
-    /// Those that do not, and why; and that a code owner has to look.
-    pub banners: Vec<String>,
-}
-
-impl Runner<'_> {
-    /// The waivers of one gate. A change of a fork brings none that count: nobody has agreed to them.
-    ///
-    /// # Errors
-    /// Every fault of every file, of whatever gate.
-    pub fn waivers(&self, gate: &str) -> Result<Waivers> {
-        let Workspace {
-            repository,
-            candidate,
-            base,
-            from_fork,
-            ..
-        } = &self.workspace;
-        let mut all = read(repository, candidate)?;
-        all.retain(|waiver| waiver.gate == gate);
-        if let Ok(chosen) = base {
-            for waiver in &mut all {
-                let [before, now] = [&chosen.commit, candidate].map(|revision| repository.read_blob(revision, &waiver.file));
-                waiver.carried = before? == now?;
-            }
-        }
-        let today = clock::now_seconds();
-        let mut found = Waivers {
-            hold: Vec::new(),
-            banners: Vec::new(),
-        };
-        for waiver in all {
-            let name = plain_line(&waiver.file, 200);
-            match waiver.standing(today.get(..10).unwrap_or_default()) {
-                _ if *from_fork => found.banners.push(format!("{name}: a waiver of a fork excuses nothing")),
-                Standing::Expired => found
-                    .banners
-                    .push(format!("{name}: expired after {}, so it excuses nothing", waiver.until)),
-                Standing::TooLong => found.banners.push(format!(
-                    "{name}: ends on {}, more than {DAYS_MAX} days ahead, so it excuses nothing yet",
-                    waiver.until
-                )),
-                Standing::Holds => found.hold.push(waiver),
-            }
-        }
-        Ok(found)
-    }
-}
 
 impl Runner<'_> {
     /// The sealed record that a waiver was written for, judged again with that waiver, where nothing but waivers changed since it was measured:
@@ -155,32 +100,4 @@ impl Runner<'_> {
         record.links.insert("judged_again".to_owned(), before.seal);
         ledger::append(&self.places.ledger, record)
     }
-}
-
-/// Every waiver of a revision, sorted by file.
-///
-/// # Errors
-/// Every fault of every file; a link, or a file that is too large.
-pub fn read(repository: &Repository, revision: &str) -> Result<Vec<Waiver>> {
-    let (mut waivers, mut faults) = (Vec::new(), Vec::new());
-    for name in repository.list(revision, FOLDER)?.iter().filter(|name| name.ends_with(".toml")) {
-        let file = format!("{FOLDER}/{name}");
-        let Some(bytes) = repository.read_blob(revision, &file)? else {
-            continue;
-        };
-        let read = String::from_utf8(bytes)
-            .map_err(|_| vec![Fault::new(&file, 1, "", 0, "not UTF-8 text".to_owned())])
-            .and_then(|text| waiver::parse(&text, &file));
-        match read {
-            Ok(waiver) => waivers.push(waiver),
-            Err(more) => faults.extend(more),
-        }
-    }
-    if faults.is_empty() {
-        return Ok(waivers);
-    }
-    bail!(Faults {
-        whose: "the waivers have faults",
-        all: faults
-    })
 }
