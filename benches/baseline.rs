@@ -140,6 +140,7 @@ fn context(baseline: &Baseline, gate: &Gate, plan: &Plan) -> Context {
         unaffected: None,
         identical: false,
         new_gate: false,
+        beside: Vec::new(),
         changed_harness: Vec::new(),
         command: "gate perf".to_owned(),
     }

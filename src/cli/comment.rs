@@ -57,16 +57,24 @@ impl Comment {
             return self.of_a_run();
         }
         let records = records::read(&self.records)?;
+        let lacking = records::lacking(&records);
+        let page = |head, job| {
+            let about = About {
+                refused: lacking.as_deref(),
+                ..self.about(head, job)
+            };
+            page(&records, &about)
+        };
         let Some(job) = job::of_this_process()? else {
             let head = records::head(&records)?;
             say("gate: this is no job of GitHub Actions (GITHUB_ACTIONS is not true), so nothing is posted; it would say:");
-            answer(&page(&records, &self.about(head, None)))?;
+            answer(&page(head, None))?;
             return Ok(exit::PASS.code);
         };
         untrusted::refuse_without(&job)?;
         let head = records::head_in_job(&records, &job.head)?;
-        let body = page(&records, &self.about(Some(head), Some(&job)));
-        let draft = self.draft(&job, head, body, &records);
+        let mut draft = self.draft(&job, head, page(Some(head), Some(&job)), &records);
+        draft.may_create |= lacking.is_some() && self.on != On::Never;
         match &job.pull {
             None => self.without_pull(&job, &draft, &records),
             Some(pull) if self.dry_run => show(&job, pull, &draft),

@@ -1,6 +1,6 @@
 //! The records that other commands wrote, for those that tell of them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -9,7 +9,14 @@ use anyhow::{Context as _, Result, bail};
 use super::ledger::sealed;
 use crate::edge::{ledger, records};
 use crate::model::github::is_commit;
+use crate::model::number::count;
 use crate::model::record::{Record, short};
+use crate::model::text::plain_line;
+
+/// Most gates that a sentence names.
+const NAMED_MAX: usize = 5;
+/// Longest name in a sentence, in characters.
+const NAME_SHOWN: usize = 80;
 
 /// Evidence is not what it was when it was sealed.
 #[derive(Debug)]
@@ -50,6 +57,25 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Record>> {
         bail!("--records: relabels and no record");
     }
     Ok(all)
+}
+
+/// Why these records are no whole answer: a gate that was run beside one of them has none.
+pub(super) fn lacking(records: &[Record]) -> Option<String> {
+    let has = |name: &&String| records.iter().any(|record| record.gate.name == **name);
+    let owed: BTreeSet<&String> = records
+        .iter()
+        .flat_map(|record| &record.context.beside)
+        .filter(|name| !has(name))
+        .collect();
+    let named: Vec<String> = owed.iter().take(NAMED_MAX).map(|name| plain_line(name, NAME_SHOWN)).collect();
+    (!owed.is_empty()).then(|| {
+        format!(
+            "{} of the same run left no record: {}{}; its log tells why, and what the others say is no whole answer",
+            count(owed.len() as u64, "gate"),
+            named.join(", "),
+            if owed.len() > NAMED_MAX { ", ..." } else { "" }
+        )
+    })
 }
 
 /// The commit that these records speak of; none where none of them says it.

@@ -81,7 +81,11 @@ impl Status {
             }
             None => records::head(&records)?.unwrap_or_default(),
         };
-        let Some(wanted) = self.wanted(&records, head, job.as_ref()) else {
+        let wanted = match records::lacking(&records) {
+            Some(why) => Some(self.refusal(&why, head, job.as_ref())),
+            None => self.wanted(&records, head, job.as_ref()),
+        };
+        let Some(wanted) = wanted else {
             say("gate: no status is set: the records are historical and say nothing of this commit");
             return Ok(exit::PASS.code);
         };
@@ -96,7 +100,6 @@ impl Status {
         }
     }
 
-    /// Sets it. Unlike a comment it is what was asked for: that it is not set is an error.
     /// Sets what a run came to that nobody trusts.
     fn of_a_run(&self) -> Result<u8> {
         let client = github::Client::of_this_job(self.api_budget).context("--untrusted asks GitHub which pull request was measured")?;
@@ -108,7 +111,7 @@ impl Status {
             }
         };
         let wanted = match &told.refused {
-            Some(why) => Some(self.refusal(why, &told.job)),
+            Some(why) => Some(self.refusal(why, &told.job.head, Some(&told.job))),
             None => self.wanted(&told.records, &told.job.head, Some(&told.job)),
         };
         let Some(wanted) = wanted else {
@@ -124,13 +127,13 @@ impl Status {
     }
 
     /// What is set where there is no verdict, whatever the records say.
-    fn refusal(&self, why: &str, job: &Job) -> Wanted {
-        let run_url = Some(job.run_url());
+    fn refusal(&self, why: &str, head: &str, job: Option<&Job>) -> Wanted {
+        let run_url = job.map(Job::run_url);
         match self.kind {
-            Kind::Status => Wanted::Status(refused(why, &self.name, &job.head, run_url)),
+            Kind::Status => Wanted::Status(refused(why, &self.name, head, run_url)),
             Kind::CheckRun => {
                 let about = About {
-                    head: Some(&job.head),
+                    head: Some(head),
                     run_url,
                     refused: Some(why),
                     ..About::default()
@@ -140,6 +143,7 @@ impl Status {
         }
     }
 
+    /// Sets it. Unlike a comment it is what was asked for: that it is not set is an error.
     fn set(&self, job: &Job, wanted: &Wanted) -> Result<u8> {
         let client = github::Client::of_this_job(self.api_budget).context("the status is not set")?;
         self.send(&client, job, wanted)

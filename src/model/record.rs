@@ -74,6 +74,9 @@ pub struct Context {
     /// The base does not have the gate yet: it runs, and only advises.
     #[serde(default, skip_serializing_if = "is_false")]
     pub new_gate: bool,
+    /// The other gates of the same run that owe a record of their own: without it these records are no whole answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
     /// Files of the measuring code itself that differ between the arms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_harness: Vec<String>,

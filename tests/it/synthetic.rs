@@ -122,6 +122,7 @@ impl Session {
                 unaffected: None,
                 identical: false,
                 new_gate: false,
+                beside: Vec::new(),
                 changed_harness: Vec::new(),
                 command: "gate perf --a ./old --b ./new".to_owned(),
             },

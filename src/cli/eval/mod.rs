@@ -228,6 +228,7 @@ impl Eval {
             unaffected: None,
             identical: false,
             new_gate: is_new,
+            beside: Vec::new(),
             changed_harness: Vec::new(),
             command: self.command(),
         };

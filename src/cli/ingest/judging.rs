@@ -174,6 +174,7 @@ impl Ingest {
                 unaffected: None,
                 identical: false,
                 new_gate: declared.is_new,
+                beside: Vec::new(),
                 changed_harness: Vec::new(),
                 command: self.command(Path::new(&declared.path)),
             },

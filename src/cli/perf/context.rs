@@ -147,6 +147,7 @@ impl Runner<'_> {
             unaffected: None,
             identical: false,
             new_gate: declared.is_new,
+            beside: self.owing.iter().filter(|name| **name != declared.name).cloned().collect(),
             changed_harness,
             command: calibrated.unwrap_or_else(|| self.command(declared)),
         })

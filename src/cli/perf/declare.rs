@@ -159,6 +159,7 @@ pub fn declared(options: &Perf, a: &str, b: &str, cwd: &Path) -> Result<Declared
         unaffected: None,
         identical: false,
         new_gate: false,
+        beside: Vec::new(),
         changed_harness: Vec::new(),
         command,
     };

@@ -43,6 +43,8 @@ pub struct Runner<'a> {
     pub workspace: Workspace,
     pub devices: Vec<Gpu>,
     pub places: &'a Places,
+    /// The gates of this run that owe a record: new ones only advise.
+    pub owing: Vec<String>,
     interrupts: &'a Interrupts,
     cache: PathBuf,
     logs: PathBuf,
@@ -54,7 +56,7 @@ pub struct Runner<'a> {
 /// Whatever keeps every gate from being measured.
 pub fn run(options: &Perf, places: &Places) -> Result<Finished> {
     let interrupts = session::listen()?;
-    let runner = Runner::open(options, places, &interrupts)?;
+    let mut runner = Runner::open(options, places, &interrupts)?;
     let mut gates = runner.workspace.gates(&options.gates)?;
     options.equal_arms(&mut gates);
     let mut resumed = match &options.resume {
@@ -66,6 +68,8 @@ pub fn run(options: &Perf, places: &Places) -> Result<Finished> {
     {
         bail!("{why}");
     }
+    let owing = gates.iter().filter(|gate| !gate.is_new).map(|gate| gate.name.clone());
+    runner.owing = owing.collect();
     let mut finished = Finished::default();
     for gate in &gates {
         match runner.gate(gate, resumed.take()) {
@@ -104,6 +108,7 @@ impl<'a> Runner<'a> {
             workspace,
             devices,
             places,
+            owing: Vec::new(),
             interrupts,
             cache: options.cache_dir.clone().unwrap_or_else(|| places.state.join("cache")),
             logs,

@@ -259,6 +259,7 @@ impl Judges {
             unaffected: None,
             identical: false,
             new_gate: false,
+            beside: Vec::new(),
             changed_harness: Vec::new(),
             command: format!("gate {command} --gate {}", declared.path),
         })

@@ -236,6 +236,7 @@ impl Maker {
             unaffected: None,
             identical: false,
             new_gate: false,
+            beside: Vec::new(),
             changed_harness: Vec::new(),
             command: "gate perf --gate gates/x.toml".to_owned(),
         };

@@ -141,6 +141,28 @@ fn a_gate_that_could_not_be_measured_is_told_beside_one_that_was() {
     );
     assert!(summary.contains("### gate: pass"), "{summary}");
     assert!(obeyed(&done.out)[0].starts_with("::error title=gate::gate other"), "{}", done.out);
+    // Whoever reads the records later learns that one is owed: what there is passes, and is no whole answer.
+    let later = Project {
+        sandbox: project.sandbox.with_env("GITHUB_ACTIONS", ""),
+    };
+    let why = "1 gate of the same run left no record";
+    let page = later.sandbox.gate(&["comment", "--records", "records.jsonl"]).exits(0).out;
+    assert!(
+        page.starts_with("### gate: error (blocks)\n\n**No verdict:** 1 gate of the same run"),
+        "{page}"
+    );
+    for kind in ["status", "check-run"] {
+        let said = later
+            .sandbox
+            .gate(&["status", "--as", kind, "--records", "records.jsonl"])
+            .exits(0)
+            .out;
+        assert!(said.contains(why) && !said.contains("success"), "{kind}: {said}");
+    }
+    later.write("gates/other.toml", later.sandbox.text("gates/perf.toml"));
+    later.sandbox.gate(&["perf", "--base", &base, "--out", "records.jsonl"]).exits(0);
+    let page = later.sandbox.gate(&["comment", "--records", "records.jsonl"]).exits(0).out;
+    assert!(page.starts_with("### gate: pass"), "{page}");
     // Alone it leaves no record, and no file of records is named.
     let alone = job("schedule");
     alone.write("gates/perf.toml", gate.replace("[\"cp\", ", "[\"./absent\", "));
