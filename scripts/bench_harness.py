@@ -17,6 +17,8 @@ REPEATS = 3
 ROUNDS = 9
 STARTS = 50
 PROCESSES_PER_BLOCK = 4
+# A disk in memory: what a sync leaves behind, caches that are cold, is not in a session here.
+MEMORY = "/dev/shm"
 SYNCED = re.compile(r"([0-9.]+) s of it went into syncing")
 
 
@@ -51,17 +53,17 @@ def peak_bytes(command, folder):
         return int(file.read().split()[-1]) * 1024
 
 
-def fresh_folder():
+def fresh_folder(place="."):
     """A new folder that is a repository of its own, so that no run reads or leaves anything in another's."""
-    path = tempfile.mkdtemp(dir=".")
+    path = tempfile.mkdtemp(dir=place)
     subprocess.run(["git", "init", "--quiet", path], check=True)
     return path
 
 
-def session(perf, hyperfine):
+def session(perf, hyperfine, place="."):
     """Seconds of gate, of its syncs, and of hyperfine, right after each other so that a drift of the machine meets both; then the CPU
     time of either, which other processes on the machine disturb less."""
-    wall_s, told, cpu_s = cpu(perf, fresh_folder())
+    wall_s, told, cpu_s = cpu(perf, fresh_folder(place))
     found = SYNCED.search(told)
     if not found:
         sys.exit(f"gate does not tell how long it synced: {told.strip()}")
@@ -108,6 +110,8 @@ def main():
     # Two warm-up runs here, as gate has one an arm.
     hyperfine = ["hyperfine", "-N", "--style", "none", "--warmup", "2", "--runs", str(processes), "true"]
     repeats = [[session(perf, hyperfine) for _ in range(ROUNDS)] for _ in range(REPEATS)]
+    with tempfile.TemporaryDirectory(dir=MEMORY) as place:
+        in_memory = [[session(perf, hyperfine, place) for _ in range(ROUNDS)] for _ in range(REPEATS)]
     processes_s = [[reported(perf, hyperfine) for _ in range(ROUNDS)] for _ in range(REPEATS)]
     launches = [starts([gate, "--version"], ["hyperfine", "--version"]) for _ in range(REPEATS)]
     gate_peak, hyperfine_peak = (peak_bytes(command, fresh_folder()) for command in (perf, hyperfine))
@@ -129,6 +133,7 @@ def main():
     figure("  of it syncing the sample file", each_ms(sync_s))
     figure("hyperfine -N, wall per process", each_ms(hyperfine_s))
     ratios("ratio, syncs apart", [ratio((wall - sync, other) for wall, sync, other, *_ in rows) for rows in repeats], 1.0)
+    ratios("ratio, in memory: no syncs", [ratio((wall, other) for wall, _, other, *_ in rows) for rows in in_memory])
     ratios("ratio, syncs included", [ratio((wall, other) for wall, _, other, *_ in rows) for rows in repeats])
     figure("gate, CPU per process", each_ms(gate_cpu_s))
     figure("hyperfine -N, the same", each_ms(hyperfine_cpu_s))

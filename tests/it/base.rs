@@ -40,6 +40,7 @@ fn push(before: &str, after: &str) -> Event {
     Event::parse("push", &text).expect("sound").expect("an event")
 }
 
+/// O-11: whatever landed on main later is not the change.
 #[test]
 fn a_pull_request_is_compared_with_its_merge_base_although_main_moved() {
     if !alone("base::a_pull_request_is_compared_with_its_merge_base_although_main_moved") {

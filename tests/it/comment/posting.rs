@@ -83,6 +83,7 @@ fn a_regression_is_told_and_the_same_comment_turns_green_on_the_next_push() {
     assert_eq!(hub.only(), body);
 }
 
+/// O-12: no comment without news.
 #[test]
 fn a_change_alone_makes_a_comment_and_one_that_stands_is_always_updated() {
     let hub = Hub::new();

@@ -74,6 +74,7 @@ fn is_whole(text: &str) {
     }
 }
 
+/// O-32: 2,000 benchmarks.
 #[test]
 fn row_21_a_large_body_is_cut_at_rows_and_keeps_every_regression() {
     let kinds = [

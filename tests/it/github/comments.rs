@@ -81,6 +81,7 @@ fn row_12_the_comment_is_found_on_the_first_and_on_the_second_page() {
     }
 }
 
+/// O-34: one comment, found by marker and author.
 #[test]
 fn row_13_a_marker_that_a_user_pasted_is_not_ours() {
     let hub = Hub::new();

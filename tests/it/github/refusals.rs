@@ -37,6 +37,7 @@ fn from(origin: Origin, dependabot: bool) -> Job {
     job
 }
 
+/// O-33: the verdict does not depend on posting.
 #[test]
 fn row_04_a_fork_is_told_of_two_workflows() {
     let hub = Hub::new();
