@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::de::Read;
 
 use super::json::{self, Broken, Json};
 
@@ -34,19 +35,44 @@ impl Rows {
     /// When the line is no whole JSON object.
     pub fn read(&mut self, line: &str) -> Result<&Json, Broken> {
         self.keys_changed = false;
-        if let Err(broken) = self.parse(line) {
-            // What is no JSON only because it holds `NaN` or the like is read again with that told as such.
-            match json::readable(line) {
-                (_, moved) if moved.is_empty() => return Err(broken),
-                (readable, _) => self.parse(&readable)?,
-            }
+        match self.parse(serde_json::Deserializer::from_str(line)) {
+            Ok(()) => Ok(self.compared()),
+            Err(broken) => self.read_readable(line, broken),
         }
+    }
+
+    /// The same of a line of which only what is wanted must be UTF-8.
+    ///
+    /// # Errors
+    /// As of [`Rows::read`].
+    pub fn read_bytes(&mut self, line: &[u8]) -> Result<&Json, Broken> {
+        self.keys_changed = false;
+        match self.parse(serde_json::Deserializer::from_slice(line)) {
+            Ok(()) => Ok(self.compared()),
+            Err(broken) => match std::str::from_utf8(line) {
+                Ok(line) => self.read_readable(line, broken),
+                Err(_) => Err(Broken::Wrong(1, "it is not UTF-8".to_owned())),
+            },
+        }
+    }
+
+    /// What is no JSON only because it holds `NaN` or the like is read again with that told as such.
+    fn read_readable(&mut self, line: &str, broken: Broken) -> Result<&Json, Broken> {
+        match json::readable(line) {
+            (_, moved) if moved.is_empty() => return Err(broken),
+            (readable, _) => self.parse(serde_json::Deserializer::from_str(&readable))?,
+        }
+        Ok(self.compared())
+    }
+
+    /// The row, its keys compared with each other where they are others than before.
+    fn compared(&mut self) -> &Json {
         if self.keys_changed {
             let members = self.row.members();
             let is_last = |(at, (key, _)): (usize, &(String, Json))| members.iter().skip(at + 1).all(|(other, _)| other != key);
             self.keys_differ = members.iter().enumerate().all(is_last);
         }
-        Ok(&self.row)
+        &self.row
     }
 
     /// The last row.
@@ -68,9 +94,8 @@ impl Rows {
         self.row.duplicates().1.into_iter().next()
     }
 
-    fn parse(&mut self, line: &str) -> Result<(), Broken> {
+    fn parse<'de, R: Read<'de>>(&mut self, mut deserializer: serde_json::Deserializer<R>) -> Result<(), Broken> {
         let Json::Map(into) = &mut self.row else { return Ok(()) };
-        let mut deserializer = serde_json::Deserializer::from_str(line);
         let members = Members {
             wants: self.wants,
             into,
@@ -195,6 +220,26 @@ mod tests {
             assert!(what.contains(word), "{line}: {what}");
         }
         assert!(rows.read("{\"a\": 2}").is_ok());
+    }
+
+    #[test]
+    fn of_bytes_only_what_is_wanted_must_be_utf_8() {
+        let mut rows = Rows::of(|key| key != "b");
+        let line = |b: &[u8], a: &[u8]| [br#"{"b": ""#, b, br#"", "a": ["#, a, b"]}"].concat();
+        for (line, row) in [
+            (line(b"x", b"1"), "{a=[1]}"),
+            (line(b"\xff\xfe", b"2"), "{a=[2]}"),
+            (line(b"\xc3\xa4", b"NaN"), "{a=[NaN]}"),
+        ] {
+            assert_eq!(rows.read_bytes(&line).unwrap().shown(), row);
+        }
+        for wrong in [line(b"x", b"\"\xff\""), line(b"\xff", b"NaN"), b"\xff".to_vec()] {
+            let Broken::Wrong(1, what) = rows.read_bytes(&wrong).unwrap_err() else {
+                panic!("{wrong:?}")
+            };
+            assert_eq!(what, "it is not UTF-8");
+        }
+        assert_eq!(rows.read_bytes(b"{\"a\": 1").unwrap_err(), Broken::Cut);
     }
 
     #[test]

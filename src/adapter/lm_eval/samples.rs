@@ -86,12 +86,11 @@ impl Samples {
     /// # Errors
     /// When it is no line of such a log, or there are too many.
     pub fn line(&mut self, bytes: &[u8]) -> Result<(), Refused> {
-        let text = std::str::from_utf8(bytes).map_err(|_| Refused("not UTF-8".to_owned()))?;
-        let text = text.trim_start_matches('\u{feff}');
-        if text.trim_ascii().is_empty() {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        if bytes.trim_ascii().is_empty() {
             return Ok(());
         }
-        self.rows.read(text).map_err(|broken| broken.refused(1))?;
+        self.rows.read_bytes(bytes).map_err(|broken| broken.refused(1))?;
         if let Some(key) = self.rows.contradiction() {
             return Err(Refused(format!(
                 "the key {:?} stands twice with different values; which one counts cannot be told",
