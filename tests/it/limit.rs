@@ -65,6 +65,9 @@ fn a_limit_is_answered_no_finer_than_the_error_that_the_tool_states() {
         because.contains("(the one of 2 runs that keeps it least): no answer: 0.05821 ±"),
         "{because}"
     );
+    let record = judged(&sandbox, &limits("0.07", "1.03", "85 %"), &both).exits(0).record();
+    let because = record["judgement"]["verdicts"][0]["because"].as_str().unwrap();
+    assert!(because.contains("(the one of 2 runs that keeps it least): 0.05821 ±"), "{because}");
     sandbox.write("lost.txt", text.replace("0.048210 ±   0.001950", "nan ±   nan"));
     let record = judged(&sandbox, &limits("0.06", "1.03", "85 %"), &["lost.txt".to_owned()])
         .exits(1)

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Result, anyhow};
 
 use super::side::Side;
-use crate::model::eval::baseline::{EvalBaseline, parse_bytes};
-use crate::model::eval::{Aim, Extent, Results, Score};
+use crate::model::eval::baseline::parse_bytes;
+use crate::model::eval::{Aim, Extent, Group, Results, Score};
 use crate::model::metric::Better;
 use crate::model::report::{Process, Report, Reported};
 use crate::model::unit::Unit;
@@ -19,7 +19,7 @@ pub fn of_baseline(name: String, bytes: &[u8]) -> Result<Side> {
     let baseline = parse_bytes(bytes, &name).map_err(|fault| anyhow!("{fault}"))?;
     let mut series: Vec<Reported> = Vec::new();
     for line in baseline.scores() {
-        let mut one = reported(&line.score, group(&baseline, &line.score.key.task));
+        let mut one = reported(&line.score, members(baseline.groups(), &line.score.key.task));
         one.notes.push(format!("run of {}", line.date));
         match series.iter_mut().find(|known| known.label() == one.label()) {
             Some(known) if known.detail == one.detail => {
@@ -47,22 +47,15 @@ pub fn of_baseline(name: String, bytes: &[u8]) -> Result<Side> {
     })
 }
 
-fn group<'b>(baseline: &'b EvalBaseline, task: &str) -> &'b [String] {
-    let group = baseline.groups().find(|group| group.name == task);
-    group.map_or(&[][..], |group| &group.members)
+/// The tasks of a group; none of any other task.
+fn members<'g>(mut groups: impl Iterator<Item = &'g Group>, task: &str) -> &'g [String] {
+    groups.find(|group| group.name == task).map_or(&[], |group| &group.members)
 }
 
 /// Every score of a run.
 pub fn series(results: &Results) -> Vec<Reported> {
-    let members = |task: &str| {
-        let group = results.groups.iter().find(|group| group.name == task);
-        group.map_or(&[][..], |group| group.members.as_slice())
-    };
-    results
-        .scores
-        .iter()
-        .map(|score| reported(score, members(&score.key.task)))
-        .collect()
+    let one = |score: &Score| reported(score, members(results.groups.iter(), &score.key.task));
+    results.scores.iter().map(one).collect()
 }
 
 /// A score as an adapter tells it.

@@ -10,38 +10,21 @@ use super::found::Choice;
 use super::{Eval, identity};
 use crate::cli::perf::workspace;
 use crate::cli::rules::{Found, Rules};
+use crate::cli::untrusted::Again;
 use crate::model::baseline::STALE_AFTER_DAYS;
 use crate::model::eval::evidence::{BaseKind, ScoreRun, Scores};
 use crate::model::eval::{Group, Score};
 use crate::model::evidence::{Evidence, INGEST};
-use crate::model::gate::Gate;
-use crate::model::identity::Identity;
 use crate::model::plan::Plan;
 use crate::model::record::Record;
 use crate::model::text::plain_line;
-
-/// What the judge needs besides what surrounds it.
-pub struct Again {
-    /// The gate as the revision has it.
-    pub gate: Gate,
-    /// Nothing is run.
-    pub plan: Plan,
-    /// What was scored, as far as the scores tell it.
-    pub identity: Identity,
-    /// The run's scores beside the base's.
-    pub evidence: Evidence,
-    /// Where the base's come from.
-    pub why: String,
-    /// What a reader must see about them.
-    pub banners: Vec<String>,
-}
 
 /// The scores of a record beside the base's, which `top` holds as the revision has them. Of the record only the candidate's scores are taken, and
 /// the base's where the revision has none and the run named loose results.
 ///
 /// # Errors
 /// When the gate does not judge scores, or nothing says which baseline is meant.
-pub fn again(gate: &workspace::Declared, top: &Path, record: &Record, claimed: &Scores, today: &str) -> Result<Again> {
+pub(in crate::cli) fn again(gate: &workspace::Declared, top: &Path, record: &Record, claimed: &Scores, today: &str) -> Result<Again> {
     let found = Found {
         bytes: gate.text.clone().into_bytes(),
         from: gate.from.clone(),

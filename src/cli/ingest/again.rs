@@ -7,33 +7,16 @@ use super::evidence::rearrange;
 use super::judging::{gate, kept, plan, unshown_turns};
 use super::metrics::wanted;
 use crate::cli::perf::workspace::Declared;
-use crate::model::evidence::Evidence;
-use crate::model::gate::Gate;
-use crate::model::identity::Identity;
-use crate::model::plan::Plan;
+use crate::cli::untrusted::Again;
 use crate::model::record::Record;
 use crate::model::sample::Arm;
 use crate::model::text::plain_line;
-
-/// What the judge needs besides what surrounds it.
-pub struct Again {
-    /// The gate as the revision has it.
-    pub gate: Gate,
-    /// The order that the samples' own dates carry.
-    pub plan: Plan,
-    /// What the record tells of the results, by the gate's policy.
-    pub identity: Identity,
-    /// The samples in that order.
-    pub evidence: Evidence,
-    /// What a reader must see about them.
-    pub banners: Vec<String>,
-}
 
 /// The samples of a record under a gate that declares every figure by itself.
 ///
 /// # Errors
 /// When the gate does not judge results, or takes from the result files what a record does not hold.
-pub fn again(declared: &Declared, record: &Record) -> Result<Again> {
+pub(in crate::cli) fn again(declared: &Declared, record: &Record) -> Result<Again> {
     let keys = kept(&declared.declaration, &declared.path)?;
     if let Some(open) = keys.metrics.iter().find(|pattern| pattern.name.contains('*')) {
         bail!(
@@ -59,6 +42,7 @@ pub fn again(declared: &Declared, record: &Record) -> Result<Again> {
         gate: gate(declared, metrics, has_base),
         plan: plan(&declared.declaration, keys, &arranged, &plain_line(&record.plan.extract, 40)),
         identity,
+        why: "as the run says".to_owned(),
         banners: unshown_turns(&arranged).into_iter().collect(),
         evidence: arranged.evidence,
     })

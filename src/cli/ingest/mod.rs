@@ -18,7 +18,7 @@ use super::results::{self, Found, Reading};
 use super::{answer, record, say, step};
 use crate::adapter::{self, Adapter};
 use crate::exit;
-pub use again::{Again, again};
+pub(in crate::cli) use again::again;
 use files::Files;
 
 /// Version of the JSON that is printed.

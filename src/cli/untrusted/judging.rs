@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 
-use super::{Told, joined, needs_a_maintainer};
-use crate::cli::eval::again::{self, Again};
+use super::{Again, Told, joined, needs_a_maintainer};
+use crate::cli::eval::again;
 use crate::cli::eval::base::FOLDER;
 use crate::cli::gates::{self, GATE_MAX_BYTES};
 use crate::cli::ingest;
@@ -161,26 +161,8 @@ impl Judges {
     fn of_scores(&self, declared: &Declared, record: &Record, scores: &Scores) -> Result<Parts> {
         let named = declared.declaration.ingest.as_ref().and_then(|keys| keys.baseline.as_deref());
         let base = self.written_out(named)?;
-        let Again {
-            gate,
-            plan,
-            identity,
-            evidence,
-            why,
-            banners,
-        } = again::again(declared, base.path(), record, scores, &self.today)?;
-        let mut context = self.context(declared, record, "eval", &why)?;
-        context.banners.extend(banners);
-        Ok(Parts {
-            kind: "eval",
-            at: record.at.clone(),
-            host: Host::default(),
-            gate,
-            plan,
-            identity,
-            evidence,
-            context,
-        })
+        let again = again::again(declared, base.path(), record, scores, &self.today)?;
+        self.of_again("eval", declared, record, again)
     }
 
     /// The base branch's eval baselines, and the scores that a gate names, in a folder of our own. Logs of single answers stand beside their results.
@@ -203,23 +185,20 @@ impl Judges {
 
     /// Another tool's results: their figures and dates as the record has them, by metrics that the gate itself declares.
     fn of_results(&self, declared: &Declared, record: &Record) -> Result<Parts> {
-        let ingest::Again {
-            gate,
-            plan,
-            identity,
-            evidence,
-            banners,
-        } = ingest::again(declared, record)?;
-        let mut context = self.context(declared, record, "ingest", "as the run says")?;
-        context.banners.extend(banners);
+        self.of_again("ingest", declared, record, ingest::again(declared, record)?)
+    }
+
+    fn of_again(&self, kind: &'static str, declared: &Declared, record: &Record, again: Again) -> Result<Parts> {
+        let mut context = self.context(declared, record, kind, &again.why)?;
+        context.banners.extend(again.banners);
         Ok(Parts {
-            kind: "ingest",
+            kind,
             at: record.at.clone(),
             host: Host::default(),
-            gate,
-            plan,
-            identity,
-            evidence,
+            gate: again.gate,
+            plan: again.plan,
+            identity: again.identity,
+            evidence: again.evidence,
             context,
         })
     }

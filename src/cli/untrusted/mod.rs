@@ -17,7 +17,11 @@ use crate::edge::environment::of_children;
 use crate::edge::git::Repository;
 use crate::edge::github::Client;
 use crate::edge::{artifact, clock, files, job};
+use crate::model::evidence::Evidence;
+use crate::model::gate::Gate;
 use crate::model::github::{Job, Meant, MeasuredRun, Origin, PULL_LABEL, Pull, meant};
+use crate::model::identity::Identity;
+use crate::model::plan::Plan;
 use crate::model::record::{Record, short};
 use crate::model::strict;
 use crate::model::text::plain_line;
@@ -37,6 +41,22 @@ pub(super) struct Told {
     pub refused: Option<String>,
     /// Whether the records themselves had to be refused.
     pub is_bad_input: bool,
+}
+
+/// What the judge needs of a record, besides what surrounds it, as the base branch sees it.
+pub(super) struct Again {
+    /// The gate as the base branch has it.
+    pub gate: Gate,
+    /// The order of the samples; of scores nothing is run.
+    pub plan: Plan,
+    /// What was measured, as far as the record tells it.
+    pub identity: Identity,
+    /// What was measured, without what excuses.
+    pub evidence: Evidence,
+    /// Where the base's come from.
+    pub why: String,
+    /// What a reader must see about them.
+    pub banners: Vec<String>,
 }
 
 /// Refuses to speak for a run that triggered this job as if it were this job: its commit is another one.

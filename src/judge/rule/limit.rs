@@ -6,6 +6,7 @@ use crate::model::gate::Bound;
 use crate::model::judgement::{Outcome, Ruling, Verdict};
 use crate::model::number::{count, figure};
 use crate::model::sample::{Arm, Sample};
+use crate::model::unit::Unit;
 
 /// Bounds an estimate that comes with its standard error.
 pub const KIND: Kind = Kind {
@@ -16,11 +17,13 @@ pub const KIND: Kind = Kind {
     judge,
 };
 
-/// What one estimate says of one limit.
-struct Answer {
-    limited: Limited,
-    /// `0.031 ± 0.002, which is at most 0.05 beyond doubt`
-    words: String,
+/// One estimate against one limit.
+struct Question {
+    estimate: f64,
+    error: f64,
+    limit: f64,
+    /// Whether the limit is the least that is allowed.
+    least: bool,
 }
 
 fn judge(bucket: &Bucket<'_>) -> Ruling {
@@ -43,21 +46,24 @@ fn answer(bucket: &Bucket<'_>) -> Ruling {
         .filter(|sample| sample.arm == Arm::B)
         .filter_map(|sample| Some((sample.value(name)?, error(sample, name))))
         .collect();
-    let mut gravest: Option<Answer> = None;
+    let mut gravest: Option<Question> = None;
     for (estimate, error) in &estimates {
-        let Some(error) = error else {
+        let Some(error) = *error else {
             return without_error(bucket);
         };
         for (least, limit) in &limits {
-            let Some(answer) = compare(bucket, *estimate, *error, *least, *limit) else {
-                return without_error(bucket);
+            let question = Question {
+                estimate: *estimate,
+                error,
+                limit: *limit,
+                least: *least,
             };
-            if gravest.as_ref().is_none_or(|other| weight(answer.limited) > weight(other.limited)) {
-                gravest = Some(answer);
+            if gravest.as_ref().is_none_or(|other| question.beyond() > other.beyond()) {
+                gravest = Some(question);
             }
         }
     }
-    let Some(Answer { limited, words }) = gravest else {
+    let Some(question) = gravest else {
         let because = format!("The rule on {} declares no limit as a figure.", bucket.subject());
         let next = "Declare `at_most` or `at_least` as a figure.";
         let ruling = bucket.settle(Verdict::Incomparable, because, next);
@@ -66,11 +72,14 @@ fn answer(bucket: &Bucket<'_>) -> Ruling {
             ..ruling
         };
     };
+    let Some(limited) = question.limited() else {
+        return without_error(bucket);
+    };
     let of = match estimates.len() {
         1 => String::new(),
         several => format!(" (the one of {} that keeps it least)", count(several as u64, "run")),
     };
-    let because = format!("{}{of}: {words}.", bucket.subject());
+    let because = format!("{}{of}: {}.", bucket.subject(), question.in_words(limited, bucket.metric.unit));
     match limited {
         Limited::Within => bucket.settle(Verdict::NoRegression, because, "Nothing to do."),
         Limited::Beyond => bucket.settle(
@@ -91,35 +100,38 @@ fn error(sample: &Sample, metric: &str) -> Option<f64> {
     sample.standard_errors.get(metric).copied().filter(|error| *error > 0.0)
 }
 
-fn compare(bucket: &Bucket<'_>, estimate: f64, error: f64, least: bool, limit: f64) -> Option<Answer> {
-    let sign = if least { -1.0 } else { 1.0 };
-    let limited = against_limit(sign * estimate, error, sign * limit)?;
-    let unit = match bucket.metric.unit.canonical() {
-        "1" => String::new(),
-        unit => format!(" {unit}"),
-    };
-    let [estimate, error] = [estimate, error].map(figure);
-    let bound = format!("{} {limit}{unit}", if least { "at least" } else { "at most" });
-    let words = match limited {
-        Limited::Within => format!(
-            "{estimate} ± {error}{unit}, which keeps {bound} with an error of at most {} %",
-            100.0 * ALPHA
-        ),
-        Limited::Beyond => format!(
-            "{estimate} ± {error}{unit}, which breaks {bound} with an error of at most {} %",
-            100.0 * ALPHA
-        ),
-        Limited::Open => format!("no answer: {estimate} ± {error}{unit} is too near to {bound} for its standard error"),
-    };
-    Some(Answer { limited, words })
-}
+impl Question {
+    fn sign(&self) -> f64 {
+        if self.least { -1.0 } else { 1.0 }
+    }
 
-/// The order of answers, the gravest last.
-fn weight(limited: Limited) -> u8 {
-    match limited {
-        Limited::Within => 0,
-        Limited::Open => 1,
-        Limited::Beyond => 2,
+    /// How far the estimate lies beyond the limit, in standard errors.
+    fn beyond(&self) -> f64 {
+        self.sign() * (self.estimate - self.limit) / self.error
+    }
+
+    fn limited(&self) -> Option<Limited> {
+        against_limit(self.sign() * self.estimate, self.error, self.sign() * self.limit)
+    }
+
+    fn in_words(&self, limited: Limited, unit: Unit) -> String {
+        let unit = match unit.canonical() {
+            "1" => String::new(),
+            unit => format!(" {unit}"),
+        };
+        let [estimate, error] = [self.estimate, self.error].map(figure);
+        let bound = format!("{} {}{unit}", if self.least { "at least" } else { "at most" }, self.limit);
+        let kept = |verb: &str| {
+            format!(
+                "{estimate} ± {error}{unit}, which {verb} {bound} with an error of at most {} %",
+                100.0 * ALPHA
+            )
+        };
+        match limited {
+            Limited::Within => kept("keeps"),
+            Limited::Beyond => kept("breaks"),
+            Limited::Open => format!("no answer: {estimate} ± {error}{unit} is too near to {bound} for its standard error"),
+        }
     }
 }
 
