@@ -5,7 +5,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::files;
@@ -127,15 +128,25 @@ fn open(path: &Path) -> Result<File> {
         .with_context(|| format!("cannot write the ledger {}", path.display()))
 }
 
+/// What of a line the next one rests on.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Link {
+    version: Value,
+    seal: Value,
+}
+
 /// The seal of the last line; none where the ledger is empty.
 fn last_seal(file: &mut File, path: &Path) -> Result<Option<String>> {
     let Some(text) = last_line(file, path)? else { return Ok(None) };
-    let value: Value = serde_json::from_slice(&text)
-        .with_context(|| format!("{}: the last line is not JSON; `gate ledger verify` says more", path.display()))?;
-    readable(&value).map_err(|why| anyhow!("{}: {why}", path.display()))?;
-    let seal = value["seal"]
-        .as_str()
-        .ok_or_else(|| anyhow!("{}: the last line has no seal: not a ledger of gate", path.display()))?;
+    let link: Link = serde_json::from_slice(&text).map_err(|error| {
+        let what = if error.is_data() { "a record" } else { "JSON" };
+        let said = format!("{}: the last line is not {what}; `gate ledger verify` says more", path.display());
+        Error::new(error).context(said)
+    })?;
+    readable(&link.version).map_err(|why| anyhow!("{}: {why}", path.display()))?;
+    let seal = link.seal.as_str();
+    let seal = seal.ok_or_else(|| anyhow!("{}: the last line has no seal: not a ledger of gate", path.display()))?;
     Ok(Some(seal.to_owned()))
 }
 
@@ -165,8 +176,8 @@ fn last_line(file: &mut File, path: &Path) -> Result<Option<Vec<u8>>> {
 }
 
 /// Whether this version may read a record, by its version alone.
-fn readable(value: &Value) -> Result<(), String> {
-    match value["version"].as_u64() {
+fn readable(version: &Value) -> Result<(), String> {
+    match version.as_u64() {
         Some(version) if version <= u64::from(VERSION) => Ok(()),
         Some(version) => Err(format!(
             "written in record format {version}, this gate knows {VERSION}: update gate"
@@ -230,7 +241,7 @@ pub fn read(path: &Path) -> Result<Vec<Line>> {
             bail!("{}: {}", at(), cut_short(whole_bytes));
         }
         let value: Value = serde_json::from_slice(&text).map_err(|error| anyhow!("{}:{}: not JSON: {error}", at(), error.column()))?;
-        readable(&value).map_err(|why| anyhow!("{}: {why}", at()))?;
+        readable(&value["version"]).map_err(|why| anyhow!("{}: {why}", at()))?;
         lines.push(Line { number, value });
         whole_bytes += bytes;
     }

@@ -1,6 +1,7 @@
 //! Nouns: plain data, each with its own text form.
 
 pub mod baseline;
+mod canonical;
 pub mod duration;
 pub mod eval;
 pub mod evidence;

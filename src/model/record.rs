@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
+use serde::ser::Error as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::baseline::{BandLine, BaselineUse};
+use super::canonical::Canonical;
 use super::evidence::Evidence;
 use super::gate::Gate;
 use super::gate::waiver::Waiver;
@@ -147,22 +149,23 @@ pub fn canonical(value: &Value) -> String {
 
 /// The seal of a record's JSON: the digest of its canonical form without `seal`.
 pub fn seal(record: &Value) -> String {
-    take_seal(&mut record.clone())
-}
-
-/// The seal of a record's JSON, from which it takes the field.
-fn take_seal(record: &mut Value) -> String {
-    if let Value::Object(fields) = record {
+    let mut record = record.clone();
+    if let Value::Object(fields) = &mut record {
         fields.remove("seal");
     }
-    digest(canonical(record).as_bytes())
+    digest(canonical(&record).as_bytes())
 }
 
-/// The seal of what is sealed like a record, and its canonical line with that seal, from its JSON.
-pub(super) fn seal_line(mut json: Value) -> (String, String) {
-    let seal = take_seal(&mut json);
-    json["seal"] = seal.as_str().into();
-    (seal, canonical(&json))
+/// The seal of what is sealed like a record, and its canonical line with that seal.
+pub(super) fn seal_line(of: &impl Serialize) -> serde_json::Result<(String, String)> {
+    let written = Canonical::of(of)?;
+    let (before, after) = written.around("seal");
+    let covered = blake3::Hasher::new().update(before.as_bytes()).update(after.as_bytes()).finalize();
+    let seal = format!("b3:{}", covered.to_hex());
+    let line = written
+        .with("seal", &seal)
+        .ok_or_else(|| serde_json::Error::custom("it has no seal"))?;
+    Ok((seal, line))
 }
 
 /// The digest of a complete plan, from the JSON of its record.
@@ -210,7 +213,7 @@ impl Record {
     /// When the record cannot be written as JSON.
     pub fn sealed(mut self, prev: Option<String>) -> serde_json::Result<(Self, String)> {
         self.prev = prev;
-        let (seal, line) = seal_line(serde_json::to_value(&self)?);
+        let (seal, line) = seal_line(&self)?;
         self.seal = seal;
         Ok((self, line))
     }
@@ -220,6 +223,6 @@ impl Record {
     /// # Errors
     /// When the record cannot be written as JSON.
     pub fn line(&self) -> serde_json::Result<String> {
-        Ok(canonical(&serde_json::to_value(self)?))
+        Ok(Canonical::of(self)?.into_text())
     }
 }

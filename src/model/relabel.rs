@@ -56,7 +56,7 @@ impl Relabel {
     /// When it cannot be written as JSON.
     pub fn sealed(mut self, prev: Option<String>) -> serde_json::Result<(Self, String)> {
         self.prev = prev;
-        let (seal, line) = seal_line(serde_json::to_value(&self)?);
+        let (seal, line) = seal_line(&self)?;
         self.seal = seal;
         Ok((self, line))
     }

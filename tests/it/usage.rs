@@ -222,6 +222,7 @@ fn places() {
         ("rubbish\n", "the last line is not JSON"),
         ("{}\n", "not a ledger of gate"),
         ("\n", "not JSON"),
+        ("5\n", "the last line is not a record"),
     ] {
         sandbox.write("some.jsonl", ledger);
         let done = sandbox.perf("./mark.sh", "./mark.sh", &["--ledger", "some.jsonl"]);
