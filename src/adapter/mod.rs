@@ -58,7 +58,7 @@ pub struct Adapter {
     /// does not need it.
     pub read: fn(&Input, wanted: &[Series]) -> Result<Report, Refused>,
     /// Reads one output of any length, line by line; none where the format is no lines or short by nature. The flag accepts a cut last line.
-    pub stream: Option<fn(partial: bool) -> Box<dyn Stream>>,
+    pub stream: Option<fn(partial: bool) -> Box<dyn Stream + Send>>,
     /// Writes series in this format: the middle value of each; refused where one is missing, because the format cannot say so. None where
     /// only reading makes sense.
     pub write: Option<Write>,

@@ -1,120 +1,178 @@
-//! The lines of a file that may be larger than memory: a second thread reads and digests, so that the first one only looks at lines.
+//! The lines of a file that may be larger than memory, and the digest of its bytes, in one pass.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, bail};
 
-/// Size of a block, in bytes.
-const BLOCK_BYTES: usize = 1 << 20;
-/// Blocks in flight: so many that neither thread often waits for the other, which would put both on one core.
-const BLOCKS: usize = 8;
+/// How much is read at once, in bytes: so much that readers seldom wait for each other.
+const BLOCK_BYTES: usize = 2 << 20;
 
-/// Hands every line of a file to `take`, one at a time, without its end; gives the BLAKE3 of all bytes, 64 hexadecimal digits.
+/// What a file is, told by its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Whole {
+    /// How many there were.
+    pub bytes: u64,
+    /// Their BLAKE3, 64 hexadecimal digits.
+    pub blake3: String,
+}
+
+/// Hands every line of a file to `take`, one at a time and without its end, and tells which file these lines are.
+///
+/// With one reader the lines come in their order. Several work side by side, each on a thread of its own: every line is one's, and each has its
+/// lines in their order.
 ///
 /// # Errors
-/// When it cannot be read, a line is longer than `line_max_bytes`, or `take` refuses one, each with the line's number.
-pub fn lines(path: &Path, line_max_bytes: usize, take: impl FnMut(&[u8]) -> Result<()>) -> Result<String> {
-    let mut file = File::open(path).context("cannot be read")?;
-    let (full, blocks) = sync_channel::<Vec<u8>>(BLOCKS);
-    let (used, empty) = sync_channel::<Vec<u8>>(BLOCKS);
-    let mut lines = Lines {
-        line_max_bytes,
-        take,
-        begun: Vec::new(),
-        number: 0,
-    };
-    thread::scope(|scope| {
-        let reader = thread::Builder::new().spawn_scoped(scope, move || read_all(&mut file, &full, &empty))?;
-        // Dropped with this closure, so that a reader never waits for blocks of one that gave up.
-        let (used, blocks) = (used, blocks);
-        for block in blocks {
-            lines.block(&block)?;
-            // The reader may have ended already.
-            let _returned = used.try_send(block);
-        }
-        let digest = reader.join().map_err(|_panic| anyhow!("the thread that reads failed"))?;
-        let digest = digest.with_context(|| format!("line {} cannot be read", lines.number + 1))?;
-        lines.end()?;
-        Ok(digest)
-    })
-}
-
-/// Reads to the end, or until nobody takes the blocks any more.
-fn read_all(file: &mut File, full: &SyncSender<Vec<u8>>, empty: &Receiver<Vec<u8>>) -> io::Result<String> {
-    let mut hasher = blake3::Hasher::new();
-    let mut made = 0;
-    loop {
-        let mut block = match empty.try_recv() {
-            Ok(block) => block,
-            Err(_) if made < BLOCKS => Vec::with_capacity(BLOCK_BYTES),
-            Err(_) => empty.recv().unwrap_or_default(),
-        };
-        made += 1;
-        block.clear();
-        Read::by_ref(file).take(BLOCK_BYTES as u64).read_to_end(&mut block)?;
-        hasher.update(&block);
-        if block.is_empty() || full.send(block).is_err() {
-            return Ok(hasher.finalize().to_hex().to_string());
-        }
-    }
-}
-
-/// Lines so far.
-struct Lines<T> {
+/// When it cannot be read, a line is longer than `line_max_bytes`, or `take` refuses one: the first such line, with its number.
+pub fn lines<R: Send>(
+    path: &Path,
     line_max_bytes: usize,
-    take: T,
-    /// The beginning of a line whose end is in a later block.
-    begun: Vec<u8>,
-    number: u64,
+    readers: &mut [R],
+    take: impl Fn(&mut R, &[u8]) -> Result<()> + Sync,
+) -> Result<Whole> {
+    let source = Mutex::new(Source {
+        file: File::open(path).context("cannot be read")?,
+        hasher: blake3::Hasher::new(),
+        line_max_bytes,
+        begun: Vec::new(),
+        lines: Vec::new(),
+        failed: None,
+    });
+    match readers {
+        [alone] => follow(&source, |line| take(alone, line)),
+        several => thread::scope(|scope| {
+            let (source, take) = (&source, &take);
+            for reader in several {
+                scope.spawn(move || follow(source, |line| take(reader, line)));
+            }
+        }),
+    }
+    source.into_inner().unwrap_or_else(PoisonError::into_inner).whole()
 }
 
-impl<T: FnMut(&[u8]) -> Result<()>> Lines<T> {
-    fn block(&mut self, block: &[u8]) -> Result<()> {
-        let mut rest = block;
-        while let Some(end) = memchr::memchr(b'\n', rest) {
-            let (line, after) = rest.split_at(end);
-            if self.begun.is_empty() {
-                self.line(line)?;
-            } else {
-                self.begin(line)?;
-                let whole = std::mem::take(&mut self.begun);
-                self.line(&whole)?;
-                self.begun = whole;
-                self.begun.clear();
+/// How many readers the machine has a use for: beyond these, reading and digesting take as long as looking at lines.
+pub fn useful_readers() -> usize {
+    thread::available_parallelism().map_or(1, |cores| cores.get().min(4))
+}
+
+/// Takes blocks of a file until there are no more.
+fn follow(source: &Mutex<Source>, mut take: impl FnMut(&[u8]) -> Result<()>) {
+    let mut block = Vec::new();
+    let mut done = None;
+    loop {
+        let mut source: MutexGuard<'_, Source> = source.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((number, lines, ended)) = done.take() {
+            source.note(number, lines, ended);
+        }
+        let Some(number) = source.next(&mut block) else { return };
+        let line_max_bytes = source.line_max_bytes;
+        drop(source);
+        let mut lines = 0;
+        let ended = each_line(&block, |line| {
+            lines += 1;
+            if line.len() > line_max_bytes {
+                bail!("over {line_max_bytes} bytes, more are not read");
             }
-            rest = after.get(1..).unwrap_or_default();
+            take(line.strip_suffix(b"\r").unwrap_or(line))
+        });
+        done = Some((number, lines, ended));
+    }
+}
+
+/// The lines of a block, of which the last one may have no end.
+fn each_line(block: &[u8], mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let mut rest = block;
+    while let Some(end) = memchr::memchr(b'\n', rest) {
+        let (line, after) = rest.split_at(end);
+        take(line)?;
+        rest = after.get(1..).unwrap_or_default();
+    }
+    if rest.is_empty() { Ok(()) } else { take(rest) }
+}
+
+/// A file as far as it is read.
+struct Source {
+    file: File,
+    hasher: blake3::Hasher,
+    line_max_bytes: usize,
+    /// The beginning of a line whose end is not read yet.
+    begun: Vec<u8>,
+    /// How many lines each block had, zero until it was looked at.
+    lines: Vec<u64>,
+    /// The first failure: in which block, at which of its lines from 1.
+    failed: Option<(usize, u64, Error)>,
+}
+
+impl Source {
+    /// The next lines that are whole, and the number of their block; none at the end, or after a failure.
+    fn next(&mut self, block: &mut Vec<u8>) -> Option<usize> {
+        block.clear();
+        let number = self.lines.len();
+        let read = if self.failed.is_some() { Ok(()) } else { self.fill(block) };
+        if let Err(error) = read {
+            self.fail(number, 1, Error::new(error).context("cannot be read"));
         }
-        self.begin(rest)
-    }
-
-    fn begin(&mut self, part: &[u8]) -> Result<()> {
-        self.check_length(self.begun.len() + part.len())?;
-        self.begun.extend_from_slice(part);
-        Ok(())
-    }
-
-    fn check_length(&self, bytes: usize) -> Result<()> {
-        if bytes > self.line_max_bytes {
-            bail!("line {}: over {} bytes, more are not read", self.number + 1, self.line_max_bytes);
+        if self.failed.is_some() || block.is_empty() {
+            return None;
         }
-        Ok(())
+        self.lines.push(0);
+        Some(number)
     }
 
-    fn line(&mut self, line: &[u8]) -> Result<()> {
-        self.check_length(line.len())?;
-        self.number += 1;
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        (self.take)(line).with_context(|| format!("line {}", self.number))
+    fn fill(&mut self, block: &mut Vec<u8>) -> io::Result<()> {
+        block.append(&mut self.begun);
+        loop {
+            let before = block.len();
+            block.reserve(BLOCK_BYTES);
+            Read::by_ref(&mut self.file).take(BLOCK_BYTES as u64).read_to_end(block)?;
+            let read = block.get(before..).unwrap_or_default();
+            self.hasher.update(read);
+            if read.is_empty() {
+                return Ok(());
+            }
+            if let Some(last) = memchr::memrchr(b'\n', read) {
+                self.begun.extend_from_slice(read.get(last + 1..).unwrap_or_default());
+                block.truncate(before + last + 1);
+                return Ok(());
+            }
+            // Whoever gets it sees that it is too long.
+            if block.len() > self.line_max_bytes {
+                return Ok(());
+            }
+        }
     }
 
-    /// A last line without an end.
-    fn end(&mut self) -> Result<()> {
-        let last = std::mem::take(&mut self.begun);
-        if last.is_empty() { Ok(()) } else { self.line(&last) }
+    /// What became of a block.
+    fn note(&mut self, number: usize, lines: u64, ended: Result<()>) {
+        if let Some(count) = self.lines.get_mut(number) {
+            *count = lines;
+        }
+        if let Err(error) = ended {
+            self.fail(number, lines, error);
+        }
+    }
+
+    fn fail(&mut self, block: usize, line: u64, error: Error) {
+        if self.failed.as_ref().is_none_or(|(first, ..)| block < *first) {
+            self.failed = Some((block, line, error));
+        }
+    }
+
+    fn whole(self) -> Result<Whole> {
+        match self.failed {
+            // All blocks before it were looked at, since each is finished once it is taken.
+            Some((block, line, error)) => {
+                let before: u64 = self.lines.iter().take(block).sum();
+                Err(error.context(format!("line {}", before + line)))
+            }
+            None => Ok(Whole {
+                bytes: self.hasher.count(),
+                blake3: self.hasher.finalize().to_hex().to_string(),
+            }),
+        }
     }
 }
 
@@ -122,15 +180,16 @@ impl<T: FnMut(&[u8]) -> Result<()>> Lines<T> {
 mod tests {
     use super::*;
 
-    fn read(bytes: &[u8], line_max_bytes: usize) -> Result<(Vec<Vec<u8>>, String)> {
+    /// What each of some readers sees.
+    fn read(bytes: &[u8], line_max_bytes: usize, readers: usize) -> Result<(Vec<Vec<Vec<u8>>>, Whole)> {
         let file = tempfile::NamedTempFile::new()?;
         crate::edge::files::write(file.path(), bytes)?;
-        let mut seen = Vec::new();
-        let digest = lines(file.path(), line_max_bytes, |line| {
+        let mut seen = vec![Vec::new(); readers];
+        let whole = lines(file.path(), line_max_bytes, &mut seen, |seen, line| {
             seen.push(line.to_vec());
             Ok(())
         })?;
-        Ok((seen, digest))
+        Ok((seen, whole))
     }
 
     #[test]
@@ -145,37 +204,74 @@ mod tests {
             format!("{long}abc\r\n{long}{long}{long}\nd\r"),
             "12345\n".repeat(BLOCK_BYTES),
         ] {
-            let (seen, digest) = read(text.as_bytes(), 4 * BLOCK_BYTES).unwrap();
             let mut expected: Vec<&str> = text.split('\n').collect();
             if text.is_empty() || text.ends_with('\n') {
                 expected.pop();
             }
-            let expected: Vec<&[u8]> = expected
+            let mut expected: Vec<&[u8]> = expected
                 .iter()
                 .map(|line| line.strip_suffix('\r').unwrap_or(line).as_bytes())
                 .collect();
-            assert!(seen == expected, "{} bytes: {} lines", text.len(), seen.len());
-            assert_eq!(digest, blake3::hash(text.as_bytes()).to_hex().as_str());
+            let blake3 = crate::edge::digest::blake3_hex(text.as_bytes());
+            let whole = Whole {
+                bytes: text.len() as u64,
+                blake3,
+            };
+            let (seen, told) = read(text.as_bytes(), 4 * BLOCK_BYTES, 1).unwrap();
+            assert!(seen[0] == expected, "{} bytes: {} lines", text.len(), seen[0].len());
+            assert_eq!(told, whole);
+            let (seen, told) = read(text.as_bytes(), 4 * BLOCK_BYTES, 3).unwrap();
+            let mut seen = seen.concat();
+            seen.sort();
+            expected.sort_unstable();
+            assert!(seen == expected, "{} bytes: {} lines of three readers", text.len(), seen.len());
+            assert_eq!(told, whole);
         }
     }
 
     #[test]
     fn a_line_over_the_limit_and_one_that_is_refused_are_named_by_number() {
         let short = "ab\nabcd\nabc\n";
-        assert_eq!(read(short.as_bytes(), 4).unwrap().0.len(), 3);
+        assert_eq!(read(short.as_bytes(), 4, 1).unwrap().0[0].len(), 3);
         let long = format!("a\n{}", "x".repeat(3 * BLOCK_BYTES));
         for (text, limit) in [(short, 3), (long.as_str(), 2 * BLOCK_BYTES), (long.as_str(), 10)] {
-            let error = read(text.as_bytes(), limit).unwrap_err();
-            assert_eq!(error.to_string(), format!("line 2: over {limit} bytes, more are not read"));
+            for readers in [1, 3] {
+                let error = read(text.as_bytes(), limit, readers).unwrap_err();
+                assert_eq!(format!("{error:#}"), format!("line 2: over {limit} bytes, more are not read"));
+            }
         }
         let file = tempfile::NamedTempFile::new().unwrap();
         crate::edge::files::write(file.path(), "1\n2\n3\n".repeat(BLOCK_BYTES).as_bytes()).unwrap();
-        let mut taken = 0;
-        let refused = lines(file.path(), 10, |line| {
-            taken += 1;
+        let mut taken = [0];
+        let refused = lines(file.path(), 10, &mut taken, |taken, line| {
+            *taken += 1;
             if line == b"2" { bail!("no two") } else { Ok(()) }
         });
         assert_eq!(format!("{:#}", refused.unwrap_err()), "line 2: no two");
-        assert_eq!(taken, 2);
+        assert_eq!(taken, [2]);
+    }
+
+    #[test]
+    fn of_several_readers_the_first_refusal_is_told() {
+        let blocks = 6 * BLOCK_BYTES / 8;
+        let text: String = (0..blocks).map(|number| format!("{number:07}\n")).collect();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        crate::edge::files::write(file.path(), text.as_bytes()).unwrap();
+        // Every line from here on: whoever gets a later block meets one sooner.
+        let first = BLOCK_BYTES / 8 * 2 - 3;
+        for _ in 0..20 {
+            let refused = lines(file.path(), 10, &mut [(); 4], |(), line| {
+                let number: usize = std::str::from_utf8(line)?.parse()?;
+                if number >= first { bail!("too many") } else { Ok(()) }
+            });
+            assert_eq!(format!("{:#}", refused.unwrap_err()), format!("line {}: too many", first + 1));
+        }
+    }
+
+    #[test]
+    fn a_folder_cannot_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = lines(folder.path(), 10, &mut [()], |(), _| Ok(())).unwrap_err();
+        assert!(format!("{error:#}").starts_with("line 1: cannot be read: "), "{error:#}");
     }
 }

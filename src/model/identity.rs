@@ -34,17 +34,19 @@ pub struct Source {
     pub tree: Option<String>,
 }
 
-/// A file that ran, or that an interpreter ran.
+/// A file that ran, or that was read for its results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Artifact {
-    /// `executable`, `interpreter`, `script`, `argument` (another file that the command names) or `artifact` (what a build left).
+    /// `executable`, `interpreter`, `script`, `argument` (another file that the command names) or `artifact` (what a build left);
+    /// `results`, `baseline` or `samples` of scores.
     pub role: String,
     /// Where it was found.
     pub path: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// MD5 in hex: the field's convention for inputs.
-    pub md5: String,
+    /// MD5 in hex: the field's convention for inputs. Absent of `samples`, which may be large and are read once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub md5: Option<String>,
     /// BLAKE3 in hex.
     pub blake3: String,
 }

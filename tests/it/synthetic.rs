@@ -285,7 +285,7 @@ fn identity() -> Identity {
             role: "executable".to_owned(),
             path: path.to_owned(),
             bytes: 4096,
-            md5: "0".repeat(32),
+            md5: Some("0".repeat(32)),
             blake3: "1".repeat(64),
         }],
     };

@@ -127,6 +127,11 @@ impl Json {
         }
     }
 
+    /// Whether it is an object, or a list with one in it.
+    pub fn holds_object(&self) -> bool {
+        matches!(self, Self::Map(_)) || self.items().iter().any(Self::holds_object)
+    }
+
     /// The keys that stand twice in one object, each with its place: equal values in the first list, differing ones in the second.
     pub fn duplicates(&self) -> (Vec<String>, Vec<String>) {
         let mut found = (Vec::new(), Vec::new());

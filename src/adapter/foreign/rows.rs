@@ -87,8 +87,8 @@ impl Rows {
 
     /// The first key that stands twice in the last row with different values.
     pub fn contradiction(&self) -> Option<String> {
-        let is_plain = |(_, value): &(String, Json)| !matches!(value, Json::Map(_) | Json::List(_));
-        if self.keys_differ && self.row.members().iter().all(is_plain) {
+        let holds_keys = |(_, value): &(String, Json)| value.holds_object();
+        if self.keys_differ && !self.row.members().iter().any(holds_keys) {
             return None;
         }
         self.row.duplicates().1.into_iter().next()
@@ -274,6 +274,7 @@ mod tests {
             (r#"{"a": {"x": 1, "x": 2}}"#, Some("a.x")),
             (r#"{"a": 1, "a": 1}"#, None),
             (r#"{"a": 1, "b": [1]}"#, None),
+            (r#"{"a": [[1, {"x": 1, "x": 2}]]}"#, Some("a.x")),
         ] {
             rows.read(line).unwrap();
             assert_eq!(rows.contradiction().as_deref(), key, "{line}");

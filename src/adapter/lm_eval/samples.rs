@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::adapter::foreign::{Json, Rows};
-use crate::model::eval::{Key, Outcomes};
+use crate::model::eval::{Item, Key, Outcomes};
 use crate::model::report::Refused;
 use crate::model::text::plain_line;
 
@@ -13,8 +13,8 @@ use crate::model::text::plain_line;
 const ANSWERS_MAX: usize = 2_000_000;
 /// Most metrics and filters of one task.
 const SERIES_MAX: usize = 64;
-/// Bytes of an item's digest that are kept.
-const DIGEST_BYTES: usize = 6;
+/// Digits of SHA-256, which is what the harness writes as `doc_hash`.
+const SHA256_DIGITS: usize = 64;
 /// Longest name that a message quotes, in characters.
 const QUOTE_MAX_CHARS: usize = 80;
 /// Members that do not say whether an answer is right: the item itself, its prompt and what the model said.
@@ -57,14 +57,14 @@ struct Series {
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Answer {
+    id: Id,
     item: Item,
-    /// The digest above, and in the last bit whether it is right.
-    told: u64,
+    right: bool,
 }
 
 /// An item's number in the harness, or its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Item {
+enum Id {
     Number(u64),
     Name(Box<str>),
 }
@@ -98,8 +98,8 @@ impl Samples {
             )));
         }
         let row = self.rows.row();
-        let item = Item::of(row).ok_or_else(|| Refused("no doc_id: not a log of single answers".to_owned()))?;
-        let digest = digest(row.get("doc_hash").and_then(Json::text), &item);
+        let id = Id::of(row).ok_or_else(|| Refused("no doc_id: not a log of single answers".to_owned()))?;
+        let item = item(row.get("doc_hash").and_then(Json::text), &id);
         let filter = row.get("filter").and_then(Json::text).unwrap_or_default();
         let metrics = row.get("metrics").map_or(&[][..], Json::items);
         for (metric, value) in row.members() {
@@ -108,8 +108,8 @@ impl Samples {
                 continue;
             };
             let right = match value {
-                1.0 => 1,
-                0.0 => 0,
+                1.0 => true,
+                0.0 => false,
                 _ => {
                     if !self.graded.contains(metric) {
                         self.graded.insert(metric.clone());
@@ -117,23 +117,17 @@ impl Samples {
                     continue;
                 }
             };
-            let known = |series: &Series| series.metric == *metric && series.filter == filter;
-            let at = self.series.iter().position(known).unwrap_or_else(|| {
-                self.series.push(Series {
-                    metric: metric.clone(),
-                    filter: filter.to_owned(),
-                    answers: Vec::new(),
-                });
-                self.series.len() - 1
+            Series::among(&mut self.series, metric, filter).answers.push(Answer {
+                id: id.clone(),
+                item,
+                right,
             });
-            if let Some(series) = self.series.get_mut(at) {
-                series.answers.push(Answer {
-                    item: item.clone(),
-                    told: digest << 1 | right,
-                });
-            }
             self.answers += 1;
         }
+        self.check_size()
+    }
+
+    fn check_size(&self) -> Result<(), Refused> {
         if self.answers > ANSWERS_MAX || self.series.len() > SERIES_MAX || self.graded.len() > SERIES_MAX {
             return Err(Refused(format!(
                 "more than {ANSWERS_MAX} answers or {SERIES_MAX} metrics: too many for one task"
@@ -142,12 +136,33 @@ impl Samples {
         Ok(())
     }
 
+    /// The answers of one log whose lines were shared out.
+    ///
+    /// # Errors
+    /// When together they are too many.
+    pub fn joined(parts: impl IntoIterator<Item = Self>) -> Result<Self, Refused> {
+        let mut parts = parts.into_iter();
+        let mut whole = parts.next().unwrap_or_default();
+        for part in parts {
+            for series in part.series {
+                Series::among(&mut whole.series, &series.metric, &series.filter)
+                    .answers
+                    .extend(series.answers);
+            }
+            whole.graded.extend(part.graded);
+            whole.answers += part.answers;
+            whole.check_size()?;
+        }
+        Ok(whole)
+    }
+
     /// The outcomes of every score of a task, items in their own order. A metric with an answer between right and wrong has none.
     ///
     /// # Errors
     /// When the log holds no answer, or an item stands twice: a rerun was appended, and nothing says which one holds.
     pub fn outcomes(self, task: &str) -> Result<Vec<Outcomes>, Refused> {
         let Self { mut series, graded, .. } = self;
+        series.sort_by(|one, other| (&one.metric, &one.filter).cmp(&(&other.metric, &other.filter)));
         series.iter_mut().try_for_each(Series::sort)?;
         if !graded.is_empty() && series.iter().all(|series| graded.contains(&series.metric)) {
             let graded: Vec<&str> = graded.iter().map(String::as_str).collect();
@@ -156,7 +171,6 @@ impl Samples {
         if series.is_empty() {
             return Err(Refused("the log holds no answer".to_owned()));
         }
-        series.sort_by(|one, other| (&one.metric, &one.filter).cmp(&(&other.metric, &other.filter)));
         let binary = series.into_iter().filter(|series| !graded.contains(&series.metric));
         let outcomes = binary.map(|series| Outcomes {
             key: Key {
@@ -164,35 +178,45 @@ impl Samples {
                 metric: series.metric,
                 filter: series.filter,
             },
-            right: series
-                .answers
-                .iter()
-                .map(|answer| if answer.told & 1 == 1 { '1' } else { '0' })
-                .collect(),
-            items: series.answers.iter().map(|answer| format!("{:012x}", answer.told >> 1)).collect(),
+            right: series.answers.iter().map(|answer| if answer.right { '1' } else { '0' }).collect(),
+            items: series.answers.iter().map(|answer| answer.item).collect(),
         });
         Ok(outcomes.collect())
     }
 }
 
 impl Series {
+    /// The one of a metric and a filter, new where there is none yet.
+    fn among<'a>(all: &'a mut Vec<Self>, metric: &str, filter: &str) -> &'a mut Self {
+        let known = all.iter().position(|series| series.metric == metric && series.filter == filter);
+        let at = known.unwrap_or(all.len());
+        if known.is_none() {
+            all.push(Self {
+                metric: metric.to_owned(),
+                filter: filter.to_owned(),
+                answers: Vec::new(),
+            });
+        }
+        &mut all[at]
+    }
+
     fn sort(&mut self) -> Result<(), Refused> {
         self.answers.sort_unstable();
         let twice = self.answers.windows(2).find_map(|pair| match pair {
-            [one, next] if one.item == next.item => Some(&one.item),
+            [one, next] if one.id == next.id => Some(&one.id),
             _ => None,
         });
         match twice {
             None => Ok(()),
-            Some(item) => Err(Refused(format!(
-                "item {item} stands twice under the filter {:?}: a rerun was appended, and nothing says which one holds",
+            Some(id) => Err(Refused(format!(
+                "item {id} stands twice under the filter {:?}: a rerun was appended, and nothing says which one holds",
                 if self.filter.is_empty() { "none" } else { &self.filter }
             ))),
         }
     }
 }
 
-impl Item {
+impl Id {
     fn of(row: &Json) -> Option<Self> {
         let id = row.get("doc_id")?;
         let named = || id.text().map(|name| Self::Name(name.into()));
@@ -200,7 +224,7 @@ impl Item {
     }
 }
 
-impl fmt::Display for Item {
+impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => write!(f, "{number}"),
@@ -209,16 +233,17 @@ impl fmt::Display for Item {
     }
 }
 
-/// The first bytes of the digest of an item's hash, else of its number or name.
-fn digest(hash: Option<&str>, item: &Item) -> u64 {
-    let named = match (hash, item) {
-        (Some(hash), _) => format!("hash {hash}"),
-        (None, Item::Number(number)) => format!("id {number}"),
-        (None, Item::Name(name)) => format!("id {name}"),
-    };
-    let digest = blake3::hash(named.as_bytes());
-    let first = digest.as_bytes().iter().take(DIGEST_BYTES);
-    first.fold(0, |number, byte| number << 8 | u64::from(*byte))
+/// An item by its hash, else by the digest of what names it: another hash, its number or its name.
+fn item(hash: Option<&str>, id: &Id) -> Item {
+    let sha256 = hash.filter(|hash| hash.len() == SHA256_DIGITS).and_then(Item::of_hex);
+    sha256.unwrap_or_else(|| {
+        let named = match (hash, id) {
+            (Some(hash), _) => format!("hash {hash}"),
+            (None, Id::Number(number)) => format!("id {number}"),
+            (None, Id::Name(name)) => format!("id {name}"),
+        };
+        Item::of(blake3::hash(named.as_bytes()).as_bytes())
+    })
 }
 
 /// What an answer got: a number, or a truth.
@@ -226,5 +251,66 @@ fn figure(value: &Json) -> Option<f64> {
     match value {
         Json::Bool(right) => Some(f64::from(u8::from(*right))),
         other => other.number(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(lines: &[String]) -> Samples {
+        let mut samples = Samples::default();
+        for line in lines {
+            samples.line(line.as_bytes()).unwrap();
+        }
+        samples
+    }
+
+    fn answer(id: u64, filter: &str, hash: &str, right: u8) -> String {
+        format!(r#"{{"doc_id": {id}, "filter": "{filter}", "metrics": ["em"], "doc_hash": "{hash}", "em": {right}}}"#)
+    }
+
+    #[test]
+    fn an_item_is_told_by_the_first_digits_of_its_sha_256() {
+        let sha256 = "9F2c41aa0011".to_owned() + &"e".repeat(52);
+        let others = [&sha256[1..], &sha256.replace('e', "g"), "", "9f2c41aa0011"];
+        let lines: Vec<String> = others.iter().zip(1..).map(|(hash, id)| answer(id, "none", hash, 0)).collect();
+        let items = read(&lines).outcomes("t").unwrap().remove(0).items;
+        let of_text = |hash: &str| Item::of(blake3::hash(format!("hash {hash}").as_bytes()).as_bytes());
+        assert_eq!(items, others.map(of_text));
+        let items = read(&[answer(0, "none", &sha256, 1)]).outcomes("t").unwrap().remove(0).items;
+        assert_eq!(items[0].to_string(), "9f2c41aa0011");
+    }
+
+    #[test]
+    fn lines_that_are_shared_out_are_one_log() {
+        let lines: Vec<String> = (0..40)
+            .map(|number: u64| {
+                answer(
+                    number / 2,
+                    ["strict", "flexible"][number as usize % 2],
+                    "x",
+                    u8::from(number.is_multiple_of(3)),
+                )
+            })
+            .collect();
+        let whole = read(&lines).outcomes("t").unwrap();
+        assert_eq!(whole.len(), 2);
+        assert_eq!(whole[0].key.filter, "flexible");
+        for cut in [0, 1, 20, 39, 40] {
+            let (one, other) = lines.split_at(cut);
+            let parts = [read(other), Samples::default(), read(one)];
+            assert_eq!(Samples::joined(parts).unwrap().outcomes("t").unwrap(), whole, "cut at {cut}");
+        }
+        let again = [read(&lines), read(&lines[7..8])];
+        let refused = Samples::joined(again).unwrap().outcomes("t").unwrap_err();
+        assert!(
+            refused.0.contains("item 3 stands twice under the filter \"flexible\""),
+            "{}",
+            refused.0
+        );
+        let graded = read(&[r#"{"doc_id": 99, "filter": "strict", "em": 0.5}"#.to_owned()]);
+        let refused = Samples::joined([read(&lines), graded]).unwrap().outcomes("t").unwrap_err();
+        assert!(refused.0.contains("em are graded"), "{}", refused.0);
     }
 }

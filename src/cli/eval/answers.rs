@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, bail};
 
-use super::artifact;
 use super::found::Read;
 use crate::adapter::lm_eval::samples::Samples;
-use crate::edge::lines::lines;
+use crate::edge::lines::{lines, useful_readers};
 use crate::edge::results;
 use crate::model::eval::{Outcomes, Results};
+use crate::model::identity::Artifact;
 use crate::model::text::plain_line;
 
 /// Longest line of a log: an item with its prompt and answers.
@@ -47,8 +47,8 @@ pub fn attach(read: &mut Read, folder: Option<&Path>, option: &str) -> Result<()
         used += 1;
         let outcomes = outcomes(log, task).with_context(|| log.display().to_string());
         match outcomes {
-            Ok(outcomes) => {
-                read.artifacts.push(artifact("samples", log)?);
+            Ok((outcomes, artifact)) => {
+                read.artifacts.push(artifact);
                 fitting(outcomes, &mut read.run.results, &mut read.run.notes);
             }
             Err(error) if named => return Err(error).context(option.to_owned()),
@@ -116,10 +116,18 @@ fn chosen<'a>(own: &[&'a PathBuf], task: &str, stamp: Option<&str>, named: bool)
     }
 }
 
-fn outcomes(log: &Path, task: &str) -> Result<Vec<Outcomes>> {
-    let mut samples = Samples::default();
-    lines(log, LINE_MAX_BYTES, |line| samples.line(line).map_err(|refused| anyhow!(refused)))?;
-    Ok(samples.outcomes(task)?)
+/// The outcomes in a log, and which file it was.
+fn outcomes(log: &Path, task: &str) -> Result<(Vec<Outcomes>, Artifact)> {
+    let mut parts: Vec<Samples> = (0..useful_readers()).map(|_| Samples::default()).collect();
+    let whole = lines(log, LINE_MAX_BYTES, &mut parts, |samples, line| Ok(samples.line(line)?))?;
+    let artifact = Artifact {
+        role: "samples".to_owned(),
+        path: log.to_string_lossy().into_owned(),
+        bytes: whole.bytes,
+        md5: None,
+        blake3: whole.blake3,
+    };
+    Ok((Samples::joined(parts)?.outcomes(task)?, artifact))
 }
 
 /// Keeps the outcomes that make a score of the results.

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::declared::Declared;
 use super::found::{self, Choice, Read};
-use super::{Eval, answers};
+use super::{Eval, answers, artifact};
 use crate::cli::rules::{Found, Rules};
-use crate::edge::{baselines, digest, files, results};
+use crate::edge::{baselines, files, results};
 use crate::model::baseline::FILE_MAX_BYTES;
 use crate::model::eval::baseline::{EvalBaseline, HEAD, ScoreLine, parse_bytes};
 use crate::model::eval::evidence::{BaseKind, ScoreRun};
@@ -177,14 +177,7 @@ impl Base {
                 path.display()
             );
         }
-        let digests = digest::digest_bytes(&found.bytes)?;
-        self.artifacts.push(Artifact {
-            role: "baseline".to_owned(),
-            path: path.display().to_string(),
-            bytes: digests.bytes,
-            md5: digests.md5,
-            blake3: digests.blake3,
-        });
+        self.artifacts.push(artifact("baseline", &path, &found.bytes)?);
         self.kind = BaseKind::Baseline;
         self.why = format!("the baseline {} of the {}", path.display(), found.from);
         self.banners.extend(found.banner);

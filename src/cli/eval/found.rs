@@ -121,6 +121,7 @@ fn file(path: &Path, choice: &Choice<'_>) -> Result<Read> {
         bail!("a log of single answers holds no scores of tasks: name the results file, or its folder with --samples-a or --samples-b");
     }
     let (bytes, _) = results::read(path)?;
+    let artifact = artifact("results", path, &bytes)?;
     let input = Input::of(&bytes);
     drop(bytes);
     let declared = (!choice.series.is_empty()).then_some(&key_value::KEY_VALUE);
@@ -145,7 +146,7 @@ fn file(path: &Path, choice: &Choice<'_>) -> Result<Read> {
     let run = ScoreRun::of(&report, path.display().to_string());
     Ok(Read {
         run,
-        artifacts: vec![artifact("results", path)?],
+        artifacts: vec![artifact],
         files: vec![path.to_owned()],
         adapter: adapter.name,
     })

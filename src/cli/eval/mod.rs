@@ -9,7 +9,7 @@ mod found;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::json;
 
@@ -351,13 +351,14 @@ fn identity(candidate: &ScoreRun, artifacts: &[Artifact], adapter: &str, base: &
 }
 
 /// A file that was read, with its digests.
-fn artifact(role: &str, path: &std::path::Path) -> Result<Artifact> {
-    let digests = crate::edge::digest::digest_file(path).with_context(|| format!("cannot digest {}", path.display()))?;
+/// A file of scores, by the bytes that were read.
+fn artifact(role: &str, path: &std::path::Path, bytes: &[u8]) -> Result<Artifact> {
+    let digests = crate::edge::digest::digest_bytes(bytes)?;
     Ok(Artifact {
         role: role.to_owned(),
         path: path.to_string_lossy().into_owned(),
         bytes: digests.bytes,
-        md5: digests.md5,
+        md5: Some(digests.md5),
         blake3: digests.blake3,
     })
 }

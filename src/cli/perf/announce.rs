@@ -33,7 +33,7 @@ pub fn plan_lines(header: &Header) -> Vec<String> {
         let md5s: Vec<String> = arm
             .artifacts
             .iter()
-            .map(|artifact| format!("{} md5 {}", artifact.role, artifact.md5))
+            .filter_map(|artifact| Some(format!("{} md5 {}", artifact.role, artifact.md5.as_ref()?)))
             .collect();
         lines.push(format!(
             "  {name}: {} ({})",

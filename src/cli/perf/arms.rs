@@ -174,7 +174,7 @@ pub fn found(words: &[String], cwd: &Path, environment: &Scrubbed, cache: &mut D
             role: role.to_owned(),
             path: path.to_string_lossy().into_owned(),
             bytes: digests.bytes,
-            md5: digests.md5,
+            md5: Some(digests.md5),
             blake3: digests.blake3,
         });
         stamps.push(Stamp::of(path)?);

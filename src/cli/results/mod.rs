@@ -147,16 +147,20 @@ impl Reading {
         let Some(adapter) = self.adapter.or_else(|| adapter::detect(&input).ok()) else {
             return Ok(None);
         };
-        let Some(mut stream) = adapter.stream.map(|stream| stream(self.partial)) else {
+        let Some(stream) = adapter.stream.map(|stream| stream(self.partial)) else {
             return Ok(None);
         };
-        let blake3 = lines(path, LINE_MAX_BYTES, |line| {
+        // One reader, so that they come in their order.
+        let mut stream = [stream];
+        let whole = lines(path, LINE_MAX_BYTES, &mut stream, |stream, line| {
             if line.contains(&0) {
                 bail!("holds NUL bytes: it is binary, or damaged");
             }
             Ok(stream.line(&plain_cow(line))?)
         })?;
-        self.found(path, adapter, stream.report()?, format!("b3:{blake3}"), results::written(path)?)
+        let [stream] = stream;
+        let digest = format!("b3:{}", whole.blake3);
+        self.found(path, adapter, stream.report()?, digest, results::written(path)?)
             .map(Some)
     }
 

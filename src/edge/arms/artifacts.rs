@@ -112,7 +112,7 @@ impl Artifacts {
             role: ROLE.to_owned(),
             path: path.to_owned(),
             bytes: digests.bytes,
-            md5: digests.md5.clone(),
+            md5: Some(digests.md5.clone()),
             blake3: digests.blake3.clone(),
         });
         files.collect()

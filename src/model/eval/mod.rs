@@ -2,6 +2,7 @@
 
 pub mod baseline;
 pub mod evidence;
+mod item;
 pub mod recipe;
 mod told;
 
@@ -13,6 +14,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::item::Item;
 use super::figure::Missing;
 use super::text::plain_line;
 
@@ -213,8 +215,8 @@ pub struct Group {
 pub struct Outcomes {
     /// Which score they make.
     pub key: Key,
-    /// A digest of each item.
-    pub items: Vec<String>,
+    /// The items.
+    pub items: Vec<Item>,
     /// `1` for each item answered right and `0` for each other: as long as `items`.
     pub right: String,
 }
@@ -224,19 +226,16 @@ impl Outcomes {
     ///
     /// # Errors
     /// When the two lists do not fit, or hold something else.
-    pub fn pairs(&self) -> Result<Vec<(&str, bool)>, String> {
+    pub fn pairs(&self) -> Result<Vec<(Item, bool)>, String> {
         if self.items.len() != self.right.len() {
             let (items, outcomes) = (self.items.len(), self.right.len());
             return Err(format!("{}: {items} items and {outcomes} outcomes", self.key));
         }
-        let read = |(item, byte): (&'_ String, u8)| match byte {
-            b'0' | b'1' => Ok(byte == b'1'),
+        let read = |(&item, byte): (&Item, u8)| match byte {
+            b'0' | b'1' => Ok((item, byte == b'1')),
             _ => Err(format!("{}: the outcome of item {item} is neither 0 nor 1", self.key)),
         };
-        let outcomes = self.items.iter().zip(self.right.bytes());
-        outcomes
-            .map(|(item, byte)| read((item, byte)).map(|right| (item.as_str(), right)))
-            .collect()
+        self.items.iter().zip(self.right.bytes()).map(read).collect()
     }
 }
 

@@ -34,7 +34,7 @@ pub fn identity() -> Identity {
             role: "executable".to_owned(),
             path: "/opt/bench".to_owned(),
             bytes: 7,
-            md5: "ab".repeat(16),
+            md5: Some("ab".repeat(16)),
             blake3: blake3.repeat(32),
         }],
     };

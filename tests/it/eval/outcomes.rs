@@ -2,7 +2,7 @@
 
 use gate::judge::drop::{Answer, Demand, Test, judge};
 use gate::judge::paired::{Flips, Shown, Withheld, join};
-use gate::model::eval::{Outcomes, Results, Score};
+use gate::model::eval::{Item, Outcomes, Results, Score};
 use gate::model::judgement::Verdict;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -10,25 +10,30 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{key, over, score};
 
-fn outcomes(task: &str, items: &[(String, bool)]) -> Outcomes {
+fn outcomes(task: &str, items: &[(Item, bool)]) -> Outcomes {
     Outcomes {
         key: key(task),
-        items: items.iter().map(|(item, _)| item.clone()).collect(),
+        items: items.iter().map(|(item, _)| *item).collect(),
         right: items.iter().map(|(_, right)| if *right { '1' } else { '0' }).collect(),
     }
 }
 
+/// An item by its number.
+fn item(number: u64) -> Item {
+    Item::of_hex(&format!("{number:012x}")).unwrap()
+}
+
 /// Two runs over the same items: `both` right in both, then those lost, then those gained, the rest wrong in both.
-fn two(items: u64, both: u64, lost: u64, gained: u64) -> [Vec<(String, bool)>; 2] {
+fn two(items: u64, both: u64, lost: u64, gained: u64) -> [Vec<(Item, bool)>; 2] {
     let right = |at: u64, candidate: bool| {
         let changed = both..both + lost + gained;
         at < both || (changed.contains(&at) && (at >= both + lost) == candidate)
     };
-    [false, true].map(|candidate| (0..items).map(|at| (format!("{at:016x}"), right(at, candidate))).collect())
+    [false, true].map(|candidate| (0..items).map(|at| (item(at), right(at, candidate))).collect())
 }
 
-fn judged(test: Test, [base, candidate]: [Vec<(String, bool)>; 2]) -> Answer {
-    let side = |run: &[(String, bool)]| {
+fn judged(test: Test, [base, candidate]: [Vec<(Item, bool)>; 2]) -> Answer {
+    let side = |run: &[(Item, bool)]| {
         let right = run.iter().filter(|(_, right)| *right).count();
         let score = over(run.len() as u64, score("t", right as f64 / run.len() as f64));
         Results {
@@ -57,14 +62,14 @@ fn items_are_joined_by_digest_whatever_their_order() {
         // One item without its counterpart withholds all.
         let alone = outcomes("t", &b[1..]);
         assert_eq!(join(&base, &alone), Err(Withheld::Unmatched { base: 1, candidate: 0 }));
-        b[0].0 = "other".to_owned();
+        b[0].0 = item(u64::MAX >> 16);
         assert_eq!(join(&base, &outcomes("t", &b)), Err(Withheld::Unmatched { base: 1, candidate: 1 }));
     }
 }
 
 #[test]
 fn equal_items_are_joined_in_their_order() {
-    let run = |rights: [bool; 3]| outcomes("t", &["x", "y", "x"].map(str::to_owned).into_iter().zip(rights).collect::<Vec<_>>());
+    let run = |rights: [bool; 3]| outcomes("t", &[1, 2, 1].map(item).into_iter().zip(rights).collect::<Vec<_>>());
     assert_eq!(
         join(&run([true, true, false]), &run([false, true, false])),
         Ok(Flips::new(1, 0, 3).unwrap())
@@ -73,13 +78,13 @@ fn equal_items_are_joined_in_their_order() {
         join(&run([true, true, false]), &run([true, true, true])),
         Ok(Flips::new(0, 1, 3).unwrap())
     );
-    let fewer = outcomes("t", &[("x".to_owned(), true), ("y".to_owned(), true)]);
+    let fewer = outcomes("t", &[(item(1), true), (item(2), true)]);
     assert_eq!(join(&run([true; 3]), &fewer), Err(Withheld::Unmatched { base: 1, candidate: 0 }));
 }
 
 #[test]
 fn outcomes_that_are_none_are_refused() {
-    let good = outcomes("t", &[("x".to_owned(), true)]);
+    let good = outcomes("t", &[(item(1), true)]);
     let why = |base: &Outcomes| match join(base, &good) {
         Err(Withheld::Unusable { why }) => why,
         other => panic!("{other:?}"),
@@ -143,7 +148,7 @@ fn a_failure_can_be_made_to_need_both() {
 #[test]
 fn outcomes_that_do_not_make_the_score_are_not_used() {
     let [a, b] = two(400, 300, 6, 2);
-    let side = |value: f64, run: &[(String, bool)], items: Option<u64>| Results {
+    let side = |value: f64, run: &[(Item, bool)], items: Option<u64>| Results {
         scores: vec![Score {
             items,
             ..score("t", value)
