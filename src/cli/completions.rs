@@ -1,7 +1,7 @@
 //! `gate completions`.
 
 use anyhow::Result;
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::{Shell, generate};
 
 use super::answer;
@@ -22,7 +22,7 @@ impl Completions {
     /// When standard output cannot be written.
     pub fn run(&self) -> Result<u8> {
         let mut text = Vec::new();
-        generate(self.shell, &mut super::Arguments::command(), "gate", &mut text);
+        generate(self.shell, &mut super::program(), "gate", &mut text);
         answer(&String::from_utf8_lossy(&text))?;
         Ok(exit::PASS.code)
     }

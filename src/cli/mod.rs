@@ -39,7 +39,7 @@ use std::io::{IsTerminal, Write};
 
 use anyhow::{Error, Result};
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::edge::environment;
 use crate::exit;
@@ -50,71 +50,86 @@ use crate::render::Canvas;
 ///
 /// Exit codes: 0 pass, 1 fail, 2 error, 3 inconclusive, 4 violation; `gate explain exit` tells more.
 #[derive(Debug, Parser)]
-#[command(name = "gate", version, max_term_width = 100)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
+#[command(
+    name = "gate",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+struct Program;
+
+/// The commands, in the order of the help.
+macro_rules! commands {
+    ($($word:literal: $name:ident($arguments:ty)),* $(,)?) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $(#[command(name = $word)] $name(Box<$arguments>),)*
+        }
+
+        impl Command {
+            fn run(self) -> Result<u8> {
+                match self {
+                    $(Self::$name(command) => command.run(),)*
+                }
+            }
+
+            /// What reads the arguments of the command of a name.
+            fn named(name: &str) -> Option<clap::Command> {
+                match name {
+                    $($word => Some(<$arguments>::augment_args(clap::Command::new($word))),)*
+                    _ => None,
+                }
+            }
+        }
+    };
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    Perf(Box<perf::Perf>),
-    Eval(Box<eval::Eval>),
-    Noise(Box<noise::Noise>),
-    Baseline(baseline::BaselineCommand),
-    Bisect(bisect::Bisect),
-    Gates(gates::Gates),
-    Identity(identity::Identity),
-    Preflight(preflight::Preflight),
-    Hook(hook::HookCommand),
-    Host(host::Host),
-    Ingest(ingest::Ingest),
-    Compare(compare::Compare),
-    Comment(comment::Comment),
-    Status(status::Status),
-    Init(init::Init),
-    Ledger(ledger::Ledger),
-    Waive(waive::Waive),
-    Selftest(selftest::Selftest),
-    Workload(workload::Workload),
-    Explain(explain::Explain),
-    Schema(schema::Schema),
-    Clean(clean::Clean),
-    Completions(completions::Completions),
+commands! {
+    "perf": Perf(perf::Perf),
+    "eval": Eval(eval::Eval),
+    "noise": Noise(noise::Noise),
+    "baseline": Baseline(baseline::BaselineCommand),
+    "bisect": Bisect(bisect::Bisect),
+    "gates": Gates(gates::Gates),
+    "identity": Identity(identity::Identity),
+    "preflight": Preflight(preflight::Preflight),
+    "hook": Hook(hook::HookCommand),
+    "host": Host(host::Host),
+    "ingest": Ingest(ingest::Ingest),
+    "compare": Compare(compare::Compare),
+    "comment": Comment(comment::Comment),
+    "status": Status(status::Status),
+    "init": Init(init::Init),
+    "ledger": Ledger(ledger::Ledger),
+    "waive": Waive(waive::Waive),
+    "selftest": Selftest(selftest::Selftest),
+    "workload": Workload(workload::Workload),
+    "explain": Explain(explain::Explain),
+    "schema": Schema(schema::Schema),
+    "clean": Clean(clean::Clean),
+    "completions": Completions(completions::Completions),
+}
+
+/// The whole program with all its commands.
+fn program() -> clap::Command {
+    Command::augment_subcommands(Program::command())
+}
+
+/// The command that the arguments name. It alone is built, since all of them take longer than many a command does.
+fn command() -> Result<Command, clap::Error> {
+    let named = environment::arguments().first().and_then(|name| Command::named(name));
+    let program = named.map_or_else(program, |named| Program::command().subcommand(named));
+    Command::from_arg_matches(&program.try_get_matches()?)
 }
 
 /// Runs the program; gives its exit code.
 pub fn main() -> u8 {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
+    let command = match command() {
+        Ok(command) => command,
         Err(error) => return refused(&error),
     };
-    let code = match arguments.command {
-        Command::Perf(perf) => perf.run(),
-        Command::Eval(eval) => eval.run(),
-        Command::Noise(noise) => noise.run(),
-        Command::Baseline(baseline) => baseline.run(),
-        Command::Bisect(bisect) => bisect.run(),
-        Command::Gates(gates) => gates.run(),
-        Command::Identity(identity) => identity.run(),
-        Command::Preflight(preflight) => preflight.run(),
-        Command::Hook(hook) => hook.run(),
-        Command::Host(host) => host.run(),
-        Command::Ingest(ingest) => ingest.run(),
-        Command::Compare(compare) => compare.run(),
-        Command::Comment(comment) => comment.run(),
-        Command::Status(status) => status.run(),
-        Command::Init(init) => init.run(),
-        Command::Ledger(ledger) => ledger.run(),
-        Command::Waive(waive) => waive.run(),
-        Command::Selftest(selftest) => selftest.run(),
-        Command::Workload(workload) => workload.run(),
-        Command::Explain(explain) => explain.run(),
-        Command::Schema(schema) => schema.run(),
-        Command::Clean(clean) => clean.run(),
-        Command::Completions(completions) => completions.run(),
-    };
-    code.unwrap_or_else(|error| {
+    command.run().unwrap_or_else(|error| {
         let Ended { exit_code, kind, said } = Ended::by(&error);
         say(&format!("gate: {kind}{said}"));
         exit_code
