@@ -67,6 +67,8 @@ impl Canonical {
 struct Member {
     key: Range<usize>,
     end: usize,
+    /// Whether the key does not stand as it is.
+    is_escaped: bool,
 }
 
 impl Member {
@@ -77,10 +79,10 @@ impl Member {
     /// What the key says.
     fn key<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
         let quoted = &text[self.key.clone()];
-        let escaped = quoted.contains(&b'\\').then(|| serde_json::from_slice::<String>(quoted));
-        match escaped {
-            Some(Ok(said)) => Cow::Owned(said.into_bytes()),
-            _ => Cow::Borrowed(&quoted[1..quoted.len() - 1]),
+        let said = || serde_json::from_slice::<String>(quoted).ok();
+        match self.is_escaped.then(said).flatten() {
+            Some(said) => Cow::Owned(said.into_bytes()),
+            None => Cow::Borrowed(&quoted[1..quoted.len() - 1]),
         }
     }
 }
@@ -93,42 +95,56 @@ struct Written {
     members: Vec<Member>,
     /// How many of them are of the objects around each open one.
     outer: Vec<usize>,
+    /// The members of an object in their order, while it closes.
+    sorted: Vec<u8>,
     outermost: Vec<Member>,
 }
 
 impl Written {
     fn close_object(&mut self) {
         let first = self.outer.pop().unwrap_or_default();
-        let mut members = self.members.split_off(first);
-        let (out, start) = (&self.out, members.first().map_or(self.out.len(), |member| member.key.start));
-        let is_sorted = members.is_sorted_by(|one, next| one.key(out) < next.key(out));
-        if !is_sorted {
+        let out = &self.out;
+        let own = &mut self.members[first..];
+        if !own.is_sorted_by(|one, next| one.key(out) < next.key(out)) {
             // Stable, so that of equal keys the last one stays last.
-            members.sort_by(|one, other| one.key(out).cmp(&other.key(out)));
-            let mut sorted = Vec::with_capacity(out.len() - start);
-            let mut kept: Vec<Member> = Vec::with_capacity(members.len());
-            for (at, member) in members.iter().enumerate() {
-                if members.get(at + 1).is_some_and(|next| next.key(out) == member.key(out)) {
-                    continue;
-                }
-                if !kept.is_empty() {
-                    sorted.push(b',');
-                }
-                let moved = start + sorted.len();
-                sorted.extend_from_slice(&out[member.whole()]);
-                kept.push(Member {
-                    key: moved..moved + member.key.len(),
-                    end: start + sorted.len(),
-                });
-            }
-            members = kept;
-            self.out.truncate(start);
-            self.out.append(&mut sorted);
+            own.sort_by(|one, other| one.key(out).cmp(&other.key(out)));
+            self.sort(first);
         }
         self.out.push(b'}');
         if self.outer.is_empty() {
-            self.outermost = members;
+            self.outermost = self.members.split_off(first);
+        } else {
+            self.members.truncate(first);
         }
+    }
+
+    /// Writes the members of the last object again, in the order that they have now; of equal keys the last one alone.
+    fn sort(&mut self, first: usize) {
+        let Self { out, members, sorted, .. } = self;
+        let own = &mut members[first..];
+        let start = own.iter().map(|member| member.key.start).min().unwrap_or(out.len());
+        sorted.clear();
+        let mut kept = 0;
+        for at in 0..own.len() {
+            let member = own[at].clone();
+            if own.get(at + 1).is_some_and(|next| next.key(out) == member.key(out)) {
+                continue;
+            }
+            if kept > 0 {
+                sorted.push(b',');
+            }
+            let moved = start + sorted.len();
+            sorted.extend_from_slice(&out[member.whole()]);
+            own[kept] = Member {
+                key: moved..moved + member.key.len(),
+                end: start + sorted.len(),
+                ..member
+            };
+            kept += 1;
+        }
+        members.truncate(first + kept);
+        out.truncate(start);
+        out.append(sorted);
     }
 }
 
@@ -189,14 +205,19 @@ impl Formatter for Sorted<'_> {
             self.0.out.push(b',');
         }
         let at = self.0.out.len();
-        self.0.members.push(Member { key: at..at, end: at });
+        self.0.members.push(Member {
+            key: at..at,
+            end: at,
+            is_escaped: false,
+        });
         Ok(())
     }
 
     fn end_object_key<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
-        let end = self.0.out.len();
-        if let Some(member) = self.0.members.last_mut() {
-            member.key.end = end;
+        let Written { out, members, .. } = &mut *self.0;
+        if let Some(member) = members.last_mut() {
+            member.key.end = out.len();
+            member.is_escaped = out[member.key.clone()].contains(&b'\\');
         }
         Ok(())
     }

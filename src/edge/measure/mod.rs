@@ -176,9 +176,23 @@ impl Bench<'_> {
         for (name, figure) in figures {
             reading.set(name, figure);
         }
+        for (bytes, blake3, output) in [
+            ("stdout_bytes", "stdout_blake3", &ended.stdout),
+            ("stderr_bytes", "stderr_blake3", &ended.stderr),
+        ] {
+            sample.detail.insert(bytes.to_owned(), output.total_bytes.into());
+            if let Some(digest) = &output.blake3 {
+                sample.detail.insert(blake3.to_owned(), format!("b3:{digest}").into());
+            }
+        }
         (sample.values, sample.missing) = (reading.values, reading.missing);
         sample.standard_errors = reading.standard_errors;
-        sample.detail.extend(self.detail(ended, sample.failed.is_some()));
+        if ended.left_over > 0 {
+            sample.detail.insert("left_over".to_owned(), ended.left_over.into());
+        }
+        if sample.failed.is_some() {
+            sample.detail.insert("stderr_tail".to_owned(), tail(&ended.stderr.kept).into());
+        }
         sample
     }
 
@@ -228,23 +242,6 @@ impl Bench<'_> {
             profiled: self.profiler.is_some(),
             telemetry: None,
         }
-    }
-
-    fn detail(&self, ended: &Ended, failed: bool) -> BTreeMap<String, Value> {
-        let mut detail = BTreeMap::new();
-        for (name, output) in [("stdout", &ended.stdout), ("stderr", &ended.stderr)] {
-            detail.insert(format!("{name}_bytes"), output.total_bytes.into());
-            if let Some(blake3) = &output.blake3 {
-                detail.insert(format!("{name}_blake3"), format!("b3:{blake3}").into());
-            }
-        }
-        if ended.left_over > 0 {
-            detail.insert("left_over".to_owned(), ended.left_over.into());
-        }
-        if failed {
-            detail.insert("stderr_tail".to_owned(), tail(&ended.stderr.kept).into());
-        }
-        detail
     }
 }
 

@@ -72,9 +72,9 @@ impl Image {
     fn push(&mut self, parts: &[&[u8]]) -> Option<usize> {
         let at = self.text.len();
         parts.iter().for_each(|part| self.text.extend_from_slice(part));
-        let whole = !self.text.get(at..).unwrap_or_default().contains(&0);
+        let nul = memchr::memchr(0, self.text.get(at..).unwrap_or_default());
         self.text.push(0);
-        whole.then_some(at)
+        nul.is_none().then_some(at)
     }
 
     fn pointer(&self, at: usize) -> *const c_char {
