@@ -7,8 +7,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::model::text::plain_line;
+
 /// Hexadecimal digits of the digest that are kept: of two million items the chance that any two are taken for one is below 1 %.
 const DIGITS: usize = 12;
+/// Longest text that a message quotes, in characters.
+const QUOTE_MAX_CHARS: usize = 80;
 
 /// The first digits of an item's digest; as text 12 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,15 +25,13 @@ impl Item {
         Self(first.fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
-    /// An item by its digest in hexadecimal digits, of which there are enough.
-    pub fn of_hex(digest: &str) -> Option<Self> {
-        let first = digest.get(..DIGITS)?;
-        // A sign is no digit.
-        let all_digits = digest.bytes().fold(true, |all, byte| all & byte.is_ascii_hexdigit());
-        all_digits.then(|| u64::from_str_radix(first, 16).ok().map(Self)).flatten()
+    /// An item by its text.
+    fn parse(text: &str) -> Option<Self> {
+        // As it is written: neither a sign nor a capital letter.
+        let is_one = text.len() == DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        is_one.then(|| u64::from_str_radix(text, 16).ok().map(Self)).flatten()
     }
 
-    /// Its text.
     fn digits(self) -> [u8; DIGITS] {
         let mut rest = self.0;
         let mut digits = [0; DIGITS];
@@ -64,8 +66,10 @@ impl Serialize for Item {
 impl<'de> Deserialize<'de> for Item {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let item = Self::of_hex(&text).filter(|_| text.len() == DIGITS);
-        item.ok_or_else(|| D::Error::custom(format_args!("an item is {DIGITS} hexadecimal digits, not {text:?}")))
+        Self::parse(&text).ok_or_else(|| {
+            let seen = plain_line(&text, QUOTE_MAX_CHARS);
+            D::Error::custom(format_args!("an item is {DIGITS} small hexadecimal digits, not {seen:?}"))
+        })
     }
 }
 
@@ -90,23 +94,24 @@ mod tests {
     #[test]
     fn its_text_is_twelve_digits() {
         for (digest, text) in [
-            ("9f2c41aa0011", "9f2c41aa0011"),
-            ("000000000001", "000000000001"),
-            ("FFFFFFFFFFFF00", "ffffffffffff"),
+            ([0x9f, 0x2c, 0x41, 0xaa, 0, 0x11, 0xff].as_slice(), "9f2c41aa0011"),
+            (&[0, 0, 0, 0, 0, 1], "000000000001"),
+            (&[0xff; 32], "ffffffffffff"),
         ] {
-            let item = Item::of_hex(digest).unwrap();
+            let item = Item::of(digest);
             assert_eq!(item.to_string(), text);
             assert_eq!(serde_json::to_string(&item).unwrap(), format!("\"{text}\""));
             assert_eq!(serde_json::from_str::<Item>(&format!("\"{text}\"")).unwrap(), item);
         }
-        assert_eq!(
-            Item::of(&[0x9f, 0x2c, 0x41, 0xaa, 0, 0x11, 0xff]),
-            Item::of_hex("9f2c41aa0011").unwrap()
-        );
-        for digest in ["", "9f2c41aa001", "+f2c41aa0011", "9f2c41aa0011-", "9f2c41aa001é"] {
-            assert_eq!(Item::of_hex(digest), None, "{digest}");
-        }
-        for text in ["\"9f2c41aa001\"", "\"9f2c41aa00112\"", "\"x\"", "1"] {
+        for text in [
+            "\"9f2c41aa001\"",
+            "\"9f2c41aa00112\"",
+            "\"+f2c41aa0011\"",
+            "\"9F2c41aa0011\"",
+            "\"9f2c41aa001é\"",
+            "\"\"",
+            "1",
+        ] {
             assert!(serde_json::from_str::<Item>(text).is_err(), "{text}");
         }
     }

@@ -20,7 +20,7 @@ fn outcomes(task: &str, items: &[(Item, bool)]) -> Outcomes {
 
 /// An item by its number.
 fn item(number: u64) -> Item {
-    Item::of_hex(&format!("{number:012x}")).unwrap()
+    Item::of(&number.to_be_bytes()[2..])
 }
 
 /// Two runs over the same items: `both` right in both, then those lost, then those gained, the rest wrong in both.
