@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::environment;
-use super::process::{self, Ended, Exit, Interrupts, Launch, RunError};
+use super::process::{self, Ended, Environment, Exit, Interrupts, Launch, RunError};
 use crate::model::gpu_helper::{Document, State};
 use crate::model::text::plain_line;
 
@@ -124,7 +124,7 @@ pub fn ask(question: &Question<'_>, interrupts: Option<&Interrupts>) -> Result<M
     let launch = Launch {
         program: &program,
         args: &args,
-        env: &env,
+        env: &Environment::of(&env),
         cwd: Path::new("/"),
         timeout: question.limit,
         keep_bytes: KEEP_BYTES,

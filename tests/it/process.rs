@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use gate::edge::process::{Ended, Exit, Interrupts, Launch, RunError, become_subreaper, resolve, run};
+use gate::edge::process::{Ended, Environment, Exit, Interrupts, Launch, RunError, become_subreaper, resolve, run};
 use rustix::process::{Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use crate::alone::{again, alone, alone_under, is_alone, until};
@@ -30,7 +30,7 @@ fn script(interpreter: &str, text: &str, timeout: Duration, interrupts: Option<&
     let launch = Launch {
         program: &program,
         args: &args,
-        env: &env,
+        env: &Environment::of(&env),
         cwd: Path::new("/"),
         timeout,
         keep_bytes: KEEP,
@@ -236,7 +236,7 @@ fn signals_are_at_their_defaults_in_the_child_whatever_they_are_here() {
         &Launch {
             program: &program,
             args: &args,
-            env: &env,
+            env: &Environment::of(&env),
             cwd: Path::new("/"),
             timeout: LONG,
             keep_bytes: KEEP,
@@ -271,7 +271,7 @@ fn the_child_leads_a_group_and_gets_exactly_its_environment_and_folder() {
     let launch = Launch {
         program: &program,
         args: &args,
-        env: &env,
+        env: &Environment::of(&env),
         cwd: folder.path(),
         timeout: LONG,
         keep_bytes: KEEP,
@@ -426,7 +426,7 @@ fn what_cannot_start_says_why_and_leaves_nothing() {
         let launch = Launch {
             program,
             args: &[],
-            env,
+            env: &Environment::of(env),
             cwd,
             timeout: LONG,
             keep_bytes: KEEP,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::alone::alone;
 use gate::edge::endpoint::{answers, free_port};
-use gate::edge::process::{Exit, Launch, become_subreaper, run_served};
+use gate::edge::process::{Environment, Exit, Launch, become_subreaper, run_served};
 
 const SERVER: &str = "import http.server,sys\nprint('hello from the server',flush=True)\nhttp.server.HTTPServer(('127.0.0.1',int(sys.argv[1])),type('H',(http.server.BaseHTTPRequestHandler,),{'do_GET':lambda s:(s.send_response(200),s.end_headers(),s.wfile.write(b'ok'))})).serve_forever()\n";
 const CLIENT: &str = "import sys,urllib.request\nprint(urllib.request.urlopen('http://127.0.0.1:'+sys.argv[1]).read().decode())\n";
@@ -18,7 +18,7 @@ fn python() -> Option<std::path::PathBuf> {
         .find(|file| file.is_file())
 }
 
-fn launch<'a>(program: &'a Path, args: &'a [OsString], timeout: Duration, env: &'a [(OsString, OsString)]) -> Launch<'a> {
+fn launch<'a>(program: &'a Path, args: &'a [OsString], timeout: Duration, env: &'a Environment) -> Launch<'a> {
     Launch {
         program,
         args,
@@ -43,6 +43,7 @@ fn a_client_meets_a_ready_server_and_both_are_gone_afterwards() {
     let port = free_port().unwrap().to_string();
     let (server, client) = (words(&["-c", SERVER, &port]), words(&["-c", CLIENT, &port]));
     let env: Vec<(OsString, OsString)> = std::env::vars_os().filter(|(name, _)| name == "PATH" || name == "HOME").collect();
+    let env = Environment::of(&env);
     let url = format!("http://127.0.0.1:{port}/");
     let limit = Duration::from_secs(60);
     let served = run_served(
@@ -72,18 +73,18 @@ fn a_server_that_ends_or_never_answers_says_so() {
     let client = words(&["-c", "exit 0"]);
     let limit = Duration::from_secs(60);
     let served = run_served(
-        &launch(shell, &never, Duration::from_millis(200), &[]),
+        &launch(shell, &never, Duration::from_millis(200), &Environment::of(&[])),
         &|| false,
-        &launch(shell, &client, limit, &[]),
+        &launch(shell, &client, limit, &Environment::of(&[])),
         None,
     )
     .unwrap();
     assert!(served.client.unwrap_err().contains("not ready"));
     assert_eq!(String::from_utf8_lossy(&served.stdout.kept), "starting\n");
     let served = run_served(
-        &launch(shell, &dies, limit, &[]),
+        &launch(shell, &dies, limit, &Environment::of(&[])),
         &|| false,
-        &launch(shell, &client, limit, &[]),
+        &launch(shell, &client, limit, &Environment::of(&[])),
         None,
     )
     .unwrap();

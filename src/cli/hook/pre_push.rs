@@ -17,7 +17,7 @@ use crate::edge::clock::{self, Deadline};
 use crate::edge::environment::{self, value};
 use crate::edge::files::{self, Scratch};
 use crate::edge::git::Repository;
-use crate::edge::process::{self, Exit, Launch};
+use crate::edge::process::{self, Environment, Exit, Launch};
 use crate::edge::{baselines, ledger};
 use crate::exit;
 use crate::model::gate::waiver::{self, DAYS_MAX, FOLDER, Standing};
@@ -376,7 +376,7 @@ fn run(pushed: &Pushed, name: &str) -> Result<Finding> {
     let launch = Launch {
         program: &program,
         args: &args,
-        env: &env,
+        env: &Environment::of(&env),
         cwd: pushed.repository.top(),
         timeout: pushed.until.left(),
         keep_bytes: SAID_MAX_BYTES,

@@ -165,7 +165,7 @@ impl<'a> Runner<'a> {
         files.sort_unstable();
         files.dedup();
         let bench = Bench {
-            commands: arms.commands,
+            commands: arms.commands.into_iter().map(|(of, command)| (of, command.into())).collect(),
             files,
             timeout: Duration::try_from_secs_f64(plan.timeout_s).context("the plan's time limit")?,
             read: Box::new(move |output, wanted| adapter.reading_of(&Input::of(output).max_failed(max_failed_pct), wanted)),

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub fn variables(bench: &Bench<'_>) -> Vec<(String, String)> {
     let chooses = |name: &str| name == visible::DRIVER || visible::RUNTIME.contains(&name);
     let first = bench.commands.values().next();
-    let all = first.into_iter().flat_map(|command| &command.env);
+    let all = first.into_iter().flat_map(|ready| &ready.command.env);
     let text = all.filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())));
     text.filter(|(name, _)| chooses(name)).collect()
 }

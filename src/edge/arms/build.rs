@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 
 use crate::edge::environment::{Scrubbed, Variables};
-use crate::edge::process::{self, Ended, Exit, Interrupts, Launch};
+use crate::edge::process::{self, Ended, Environment, Exit, Interrupts, Launch};
 use crate::model::text::{plain, plain_line};
 
 /// How much of each output stream of a step is kept, in bytes.
@@ -151,7 +151,7 @@ fn run(build: &Build<'_>, words: &[String], timeout: Duration, interrupts: Optio
     let launch = Launch {
         program: &program,
         args: &args,
-        env: build.env,
+        env: &Environment::of(build.env),
         cwd: build.tree,
         timeout,
         keep_bytes: KEEP_BYTES,

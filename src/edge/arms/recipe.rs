@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 
 use super::build::CEILING;
 use crate::edge::digest::digest_file;
-use crate::edge::process::{self, Exit, Launch};
+use crate::edge::process::{self, Environment, Exit, Launch};
 
 /// The version of the key's own contents: a higher one finds no older entry.
 const VERSION: &str = "gate build 1";
@@ -68,7 +68,7 @@ impl Toolchain {
             let launch = Launch {
                 program: &program,
                 args: &[question.into()],
-                env: inherited,
+                env: &Environment::of(inherited),
                 cwd: folder,
                 timeout: TIMEOUT,
                 keep_bytes: KEEP_BYTES,

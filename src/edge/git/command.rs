@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, anyhow, bail};
 
 use crate::edge::environment::{self, Variables};
-use crate::edge::process::{self, Exit, Launch};
+use crate::edge::process::{self, Environment, Exit, Launch};
 use crate::model::text::{plain, plain_line};
 
 /// The oldest version that takes its configuration from the environment: before it, hooks could not be kept off.
@@ -172,7 +172,7 @@ impl Git {
         let launch = Launch {
             program: &self.program,
             args: &args,
-            env: &self.environment(),
+            env: &Environment::of(&self.environment()),
             cwd: &self.cwd,
             timeout: TIMEOUT,
             keep_bytes: ANSWER_MAX_BYTES,

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::snapshot::Entry;
 use super::source::Source;
 use crate::edge::gpu_helper::{Question, ask};
-use crate::edge::process::{self, Exit, Launch};
+use crate::edge::process::{self, Environment, Exit, Launch};
 use crate::edge::{endpoint, environment};
 use crate::model::gpu_helper::ALL;
 use crate::model::host::machine::Machine;
@@ -160,7 +160,7 @@ fn run(tool: &str, words: &[&str]) -> Option<Result<String, String>> {
     let launch = Launch {
         program: &program,
         args: &args,
-        env: &env,
+        env: &Environment::of(&env),
         cwd: Path::new("/"),
         timeout: TOOL_LIMIT,
         keep_bytes: KEEP_BYTES,

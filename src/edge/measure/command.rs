@@ -12,6 +12,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use crate::edge::arms::claim::Claim;
 use crate::edge::endpoint;
 use crate::edge::environment::Variables;
+use crate::edge::process::Environment;
 use crate::model::gate::declaration::Series;
 use crate::model::placeholder::{Values, expand, expand_text};
 
@@ -60,10 +61,25 @@ pub struct Server {
     pub timeout: Duration,
 }
 
+/// A command whose environment is made already, for all slots that have none of their own.
+#[derive(Debug)]
+pub struct Ready {
+    /// The command.
+    pub command: Command,
+    env: Environment,
+}
+
+impl From<Command> for Ready {
+    fn from(command: Command) -> Self {
+        let env = Environment::of(&command.env);
+        Self { command, env }
+    }
+}
+
 /// A command with everything that one slot puts into it.
 pub(super) struct Filled<'a> {
     pub args: Vec<OsString>,
-    pub env: Cow<'a, [(OsString, OsString)]>,
+    pub env: Cow<'a, Environment>,
     pub output: Option<PathBuf>,
     pub server: Option<FilledServer>,
     /// Removed, with everything in it, when the slot is over.
@@ -77,14 +93,15 @@ pub(super) struct FilledServer {
     pub timeout: Duration,
 }
 
-impl Command {
+impl Ready {
     /// Fills in what this slot has of its own.
     ///
     /// # Errors
     /// When the slot's folder cannot be made, no port is free, or a placeholder stands for nothing.
     pub(super) fn fill(&self) -> Result<Filled<'_>> {
-        let Some(private) = &self.private else {
-            let args = self.args.iter().map(OsString::from).collect();
+        let command = &self.command;
+        let Some(private) = &command.private else {
+            let args = command.args.iter().map(OsString::from).collect();
             return Ok(Filled {
                 args,
                 env: Cow::Borrowed(&self.env),
@@ -106,7 +123,7 @@ impl Command {
             Ok(expanded.into_iter().map(OsString::from).collect())
         };
         let text = |text: &str| expand_text(text, &values).map_err(|why| anyhow!(why));
-        let mut env = self.env.clone();
+        let mut env = command.env.clone();
         for (name, value) in &private.env {
             env.push((name.into(), text(value)?.into()));
         }
@@ -119,10 +136,10 @@ impl Command {
                 timeout: server.timeout,
             })
         });
-        let output = private.output.as_deref().map(text).transpose()?.map(|path| self.cwd.join(path));
+        let output = private.output.as_deref().map(text).transpose()?.map(|path| command.cwd.join(path));
         Ok(Filled {
-            args: words(&self.args)?,
-            env: Cow::Owned(env),
+            args: words(&command.args)?,
+            env: Cow::Owned(Environment::of(&env)),
             output,
             server: server.transpose()?,
             out: Some(out),

@@ -10,7 +10,7 @@ use anyhow::{Result, anyhow, bail};
 use jiff::Timestamp;
 use serde_json::Value;
 
-pub use command::{Command, Private, Server, Stamp};
+pub use command::{Command, Private, Ready, Server, Stamp};
 use command::{Filled, read_output};
 
 use super::arms::claim::Claim;
@@ -32,7 +32,7 @@ pub type Read = dyn Fn(&[u8], &[Series]) -> Reading;
 /// Everything that is the same for every slot of a session.
 pub struct Bench<'a> {
     /// What each arm runs on each fixture.
-    pub commands: BTreeMap<(Cell, Arm), Command>,
+    pub commands: BTreeMap<(Cell, Arm), Ready>,
     /// What must not change while the session runs.
     pub files: Vec<Stamp>,
     /// Time limit of one process.
@@ -73,10 +73,9 @@ impl Bench<'_> {
     /// # Errors
     /// When the process could not be run at all: no memory, no process numbers. A program that cannot be loaded is a failed sample of its arm.
     pub fn run(&self, slot: &Slot, seq: u32, left: Duration) -> Result<Run> {
-        let command = self.commands.get(&(slot.cell.clone(), slot.arm));
-        let command =
-            command.ok_or_else(|| anyhow!("arm {}: the plan has a fixture {:?} without a command", slot.arm, slot.cell.fixture))?;
-        let filled = command.fill()?;
+        let ready = self.commands.get(&(slot.cell.clone(), slot.arm));
+        let ready = ready.ok_or_else(|| anyhow!("arm {}: the plan has a fixture {:?} without a command", slot.arm, slot.cell.fixture))?;
+        let (command, filled) = (&ready.command, ready.fill()?);
         let launch = Launch {
             program: &command.program,
             args: &filled.args,

@@ -1,10 +1,11 @@
 //! The calls that have no safe wrapper: starting a child, and collecting it together with what it used.
 #![expect(unsafe_code, reason = "clone, wait4 and signal dispositions have no safe wrapper")]
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{OsString, c_char, c_int, c_void};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
@@ -33,56 +34,76 @@ pub(super) fn disposition_changes() -> usize {
     DISPOSITION_CHANGES.load(Ordering::Acquire)
 }
 
-/// A program with all that it is given, in the form the kernel takes: every text with its end, one after the other, which the next child
-/// can use again.
+/// Texts in the form the kernel takes: each with its end, one after the other.
+#[derive(Clone, Debug, Default)]
+struct Texts(Vec<u8>);
+
+impl Texts {
+    /// Where the new text begins; none where it holds a NUL byte.
+    fn push(&mut self, parts: &[&[u8]]) -> Option<usize> {
+        let at = self.0.len();
+        parts.iter().for_each(|part| self.0.extend_from_slice(part));
+        let nul = memchr::memchr(0, self.0.get(at..).unwrap_or_default());
+        self.0.push(0);
+        nul.is_none().then_some(at)
+    }
+
+    fn pointer(&self, at: usize) -> *const c_char {
+        self.0.as_ptr().wrapping_add(at).cast()
+    }
+
+    fn pointers(&self, texts: &[usize]) -> Vec<*const c_char> {
+        texts.iter().map(|&at| self.pointer(at)).chain([ptr::null()]).collect()
+    }
+}
+
+/// The whole environment of children, made once for all that are started with it.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    texts: Texts,
+    /// Where each variable begins; none where one holds a NUL byte.
+    variables: Option<Vec<usize>>,
+}
+
+impl Environment {
+    /// The environment of these variables.
+    pub fn of(variables: &[(OsString, OsString)]) -> Self {
+        let mut texts = Texts::default();
+        let push = |(name, value): &(OsString, OsString)| texts.push(&[name.as_bytes(), b"=", value.as_bytes()]);
+        let variables = variables.iter().map(push).collect();
+        Self { texts, variables }
+    }
+
+    /// Whether a variable holds a NUL byte, so that no program can be given it.
+    pub(super) fn has_nul(&self) -> bool {
+        self.variables.is_none()
+    }
+}
+
+/// A program with its arguments and its folder; the next child uses the memory again.
 #[derive(Default)]
 pub(super) struct Image {
-    text: Vec<u8>,
+    texts: Texts,
     program: usize,
     args: Vec<usize>,
-    env: Vec<usize>,
     cwd: usize,
 }
 
 impl Image {
     /// Forgets the last program, which is replaced by one that starts in `cwd`. None where a path holds a NUL byte; so too below.
     pub fn begin(&mut self, program: &[u8], cwd: &[u8]) -> Option<()> {
-        self.text.clear();
+        self.texts.0.clear();
         self.args.clear();
-        self.env.clear();
-        self.program = self.push(&[program])?;
-        self.cwd = self.push(&[cwd])?;
+        self.program = self.texts.push(&[program])?;
+        self.cwd = self.texts.push(&[cwd])?;
         Some(())
     }
 
     /// One more argument; the first is the program's name.
     pub fn arg(&mut self, arg: &[u8]) -> Option<()> {
-        let at = self.push(&[arg])?;
+        let at = self.texts.push(&[arg])?;
         self.args.push(at);
         Some(())
-    }
-
-    /// One more variable of the environment.
-    pub fn variable(&mut self, name: &[u8], value: &[u8]) -> Option<()> {
-        let at = self.push(&[name, b"=", value])?;
-        self.env.push(at);
-        Some(())
-    }
-
-    fn push(&mut self, parts: &[&[u8]]) -> Option<usize> {
-        let at = self.text.len();
-        parts.iter().for_each(|part| self.text.extend_from_slice(part));
-        let nul = memchr::memchr(0, self.text.get(at..).unwrap_or_default());
-        self.text.push(0);
-        nul.is_none().then_some(at)
-    }
-
-    fn pointer(&self, at: usize) -> *const c_char {
-        self.text.as_ptr().wrapping_add(at).cast()
-    }
-
-    fn pointers(&self, texts: &[usize]) -> Vec<*const c_char> {
-        texts.iter().map(|&at| self.pointer(at)).chain([ptr::null()]).collect()
     }
 }
 
@@ -132,18 +153,24 @@ struct Plan {
 /// The child borrows the parent's memory and the parent stands still until the program is loaded. That costs the same whatever
 /// the size of the parent, while a copy of its page tables would cost more for every measured process (1.0 ms instead of 0.5 ms
 /// at 10 MiB); `posix_spawn`, which works this way, cannot tie the child's life to the parent's.
-pub(super) fn start(image: &Image, stdio: [BorrowedFd<'_>; 3], not_default: u64, stack: &mut Stack) -> Result<Started, (Step, io::Error)> {
-    let argv = image.pointers(&image.args);
-    let envp = image.pointers(&image.env);
+pub(super) fn start(
+    image: &Image,
+    env: &Environment,
+    stdio: [BorrowedFd<'_>; 3],
+    not_default: u64,
+    stack: &mut Stack,
+) -> Result<Started, (Step, io::Error)> {
+    let argv = image.texts.pointers(&image.args);
+    let envp = env.texts.pointers(env.variables.as_deref().unwrap_or_default());
     let stdio = stdio.map(|fd| fd.as_raw_fd());
     if stdio.iter().any(|&fd| fd <= 2) {
         return Err((Step::Wiring, io::Error::other("descriptors 0, 1 and 2 must be open")));
     }
     let plan = Plan {
-        program: image.pointer(image.program),
+        program: image.texts.pointer(image.program),
         argv: argv.as_ptr(),
         envp: envp.as_ptr(),
-        cwd: image.pointer(image.cwd),
+        cwd: image.texts.pointer(image.cwd),
         stdio,
         parent: std::process::id().cast_signed(),
         not_default,
@@ -173,7 +200,7 @@ impl Plan {
     /// Runs in the child: no allocation, no lock, no panic, only system calls.
     fn follow(&self) -> Option<()> {
         // SAFETY: plain system calls; every pointer outlives the call because the parent stands still inside `clone` and keeps
-        // `Image` and `Plan` alive. Dispositions, mask, descriptors and folder are the child's own copies (neither
+        // `Image`, `Environment` and `Plan` alive. Dispositions, mask, descriptors and folder are the child's own copies (neither
         // CLONE_SIGHAND, CLONE_FILES nor CLONE_FS), so nothing changes in the parent. Handlers are reset before signals are let
         // through: none of the parent's can run here.
         unsafe {

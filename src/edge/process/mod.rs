@@ -28,6 +28,7 @@ use output::Stream;
 use own::Own;
 
 pub use interrupts::Interrupts;
+pub use kernel::Environment;
 pub use output::Output;
 pub use resolve::resolve;
 pub use served::{Served, run_served};
@@ -49,7 +50,7 @@ pub struct Launch<'a> {
     /// The arguments after the program's own name.
     pub args: &'a [OsString],
     /// The whole environment: nothing is inherited.
-    pub env: &'a [(OsString, OsString)],
+    pub env: &'a Environment,
     /// The folder the child starts in.
     pub cwd: &'a Path,
     /// How long the child may run before it is told to stop.
@@ -238,7 +239,7 @@ fn begin(launch: &Launch<'_>, tools: &mut Tools) -> Result<Begun, RunError> {
     let started = SystemTime::now();
     let clock = Instant::now();
     let stdio = [nothing.as_fd(), out_write.as_fd(), err_write.as_fd()];
-    let child = kernel::start(image, stdio, not_default, stack).map_err(|(step, error)| not_started(launch, step, error))?;
+    let child = kernel::start(image, launch.env, stdio, not_default, stack).map_err(|(step, error)| not_started(launch, step, error))?;
     Ok(Begun {
         child,
         out,
@@ -293,9 +294,8 @@ fn fill(image: &mut kernel::Image, launch: &Launch<'_>) -> Result<(), RunError> 
     for arg in iter::once(program).chain(launch.args.iter().map(|arg| arg.as_bytes())) {
         image.arg(arg).ok_or_else(nul("an argument"))?;
     }
-    for (name, value) in launch.env {
-        let pushed = image.variable(name.as_bytes(), value.as_bytes());
-        pushed.ok_or_else(nul("a variable of the environment"))?;
+    if launch.env.has_nul() {
+        return Err(RunError::Nul("a variable of the environment"));
     }
     Ok(())
 }
