@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Error, Result, bail};
@@ -42,6 +42,7 @@ pub fn lines<R: Send>(
         failed: None,
     });
     match readers {
+        [] => bail!("there is nobody to read it"),
         [alone] => follow(&source, |line| take(alone, line)),
         several => thread::scope(|scope| {
             let (source, take) = (&source, &take);
@@ -63,7 +64,7 @@ fn follow(source: &Mutex<Source>, mut take: impl FnMut(&[u8]) -> Result<()>) {
     let mut block = Vec::new();
     let mut done = None;
     loop {
-        let mut source: MutexGuard<'_, Source> = source.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((number, lines, ended)) = done.take() {
             source.note(number, lines, ended);
         }
