@@ -43,9 +43,9 @@ impl Texts {
     fn push(&mut self, parts: &[&[u8]]) -> Option<usize> {
         let at = self.0.len();
         parts.iter().for_each(|part| self.0.extend_from_slice(part));
-        let nul = memchr::memchr(0, self.0.get(at..).unwrap_or_default());
         self.0.push(0);
-        nul.is_none().then_some(at)
+        let ends_here = memchr::memchr(0, &self.0[at..]) == Some(self.0.len() - 1 - at);
+        ends_here.then_some(at)
     }
 
     fn pointer(&self, at: usize) -> *const c_char {
@@ -61,22 +61,31 @@ impl Texts {
 #[derive(Clone, Debug)]
 pub struct Environment {
     texts: Texts,
-    /// Where each variable begins; none where one holds a NUL byte.
-    variables: Option<Vec<usize>>,
+    /// Where each variable begins.
+    variables: Vec<usize>,
+    has_nul: bool,
 }
 
 impl Environment {
     /// The environment of these variables.
     pub fn of(variables: &[(OsString, OsString)]) -> Self {
-        let mut texts = Texts::default();
-        let push = |(name, value): &(OsString, OsString)| texts.push(&[name.as_bytes(), b"=", value.as_bytes()]);
-        let variables = variables.iter().map(push).collect();
-        Self { texts, variables }
+        let mut made = Self {
+            texts: Texts::default(),
+            variables: Vec::with_capacity(variables.len()),
+            has_nul: false,
+        };
+        for (name, value) in variables {
+            match made.texts.push(&[name.as_bytes(), b"=", value.as_bytes()]) {
+                Some(at) => made.variables.push(at),
+                None => made.has_nul = true,
+            }
+        }
+        made
     }
 
     /// Whether a variable holds a NUL byte, so that no program can be given it.
     pub(super) fn has_nul(&self) -> bool {
-        self.variables.is_none()
+        self.has_nul
     }
 }
 
@@ -161,7 +170,7 @@ pub(super) fn start(
     stack: &mut Stack,
 ) -> Result<Started, (Step, io::Error)> {
     let argv = image.texts.pointers(&image.args);
-    let envp = env.texts.pointers(env.variables.as_deref().unwrap_or_default());
+    let envp = env.texts.pointers(&env.variables);
     let stdio = stdio.map(|fd| fd.as_raw_fd());
     if stdio.iter().any(|&fd| fd <= 2) {
         return Err((Step::Wiring, io::Error::other("descriptors 0, 1 and 2 must be open")));
