@@ -130,7 +130,7 @@ fn open(path: &Path) -> Result<File> {
 
 /// What of a line the next one rests on.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "an object")]
 struct Link {
     version: Value,
     seal: Value,
@@ -139,11 +139,15 @@ struct Link {
 /// The seal of the last line; none where the ledger is empty.
 fn last_seal(file: &mut File, path: &Path) -> Result<Option<String>> {
     let Some(text) = last_line(file, path)? else { return Ok(None) };
+    let not = |what: &str| format!("{}: the last line is not {what}; `gate ledger verify` says more", path.display());
     let link: Link = serde_json::from_slice(&text).map_err(|error| {
         let what = if error.is_data() { "a record" } else { "JSON" };
-        let said = format!("{}: the last line is not {what}; `gate ledger verify` says more", path.display());
-        Error::new(error).context(said)
+        Error::new(error).context(not(what))
     })?;
+    // An array would be read as the fields in their order.
+    if !text.trim_ascii_start().starts_with(b"{") {
+        bail!(not("a record"));
+    }
     readable(&link.version).map_err(|why| anyhow!("{}: {why}", path.display()))?;
     let seal = link.seal.as_str();
     let seal = seal.ok_or_else(|| anyhow!("{}: the last line has no seal: not a ledger of gate", path.display()))?;

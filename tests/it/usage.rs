@@ -223,6 +223,7 @@ fn places() {
         ("{}\n", "not a ledger of gate"),
         ("\n", "not JSON"),
         ("5\n", "the last line is not a record"),
+        ("[1,\"b3:00\"]\n", "the last line is not a record"),
     ] {
         sandbox.write("some.jsonl", ledger);
         let done = sandbox.perf("./mark.sh", "./mark.sh", &["--ledger", "some.jsonl"]);
