@@ -89,7 +89,7 @@ fn each_line(block: &[u8], mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<
     while let Some(end) = memchr::memchr(b'\n', rest) {
         let (line, after) = rest.split_at(end);
         take(line)?;
-        rest = after.get(1..).unwrap_or_default();
+        rest = &after[1..];
     }
     if rest.is_empty() { Ok(()) } else { take(rest) }
 }
@@ -129,13 +129,13 @@ impl Source {
             let before = block.len();
             block.reserve(BLOCK_BYTES);
             Read::by_ref(&mut self.file).take(BLOCK_BYTES as u64).read_to_end(block)?;
-            let read = block.get(before..).unwrap_or_default();
+            let read = &block[before..];
             self.hasher.update(read);
             if read.is_empty() {
                 return Ok(());
             }
             if let Some(last) = memchr::memrchr(b'\n', read) {
-                self.begun.extend_from_slice(read.get(last + 1..).unwrap_or_default());
+                self.begun.extend_from_slice(&read[last + 1..]);
                 block.truncate(before + last + 1);
                 return Ok(());
             }

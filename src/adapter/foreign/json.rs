@@ -172,6 +172,14 @@ pub enum Broken {
 }
 
 impl Broken {
+    /// The sentence for a document of one line, whose number is told besides.
+    pub fn refused_line(self) -> Refused {
+        match self {
+            Self::Wrong(_, what) => Refused(format!("not JSON: {what}")),
+            Self::Cut => self.refused(1),
+        }
+    }
+
     /// The sentence for a document that begins at a line, from 1.
     pub fn refused(self, first_line: usize) -> Refused {
         Refused(match self {

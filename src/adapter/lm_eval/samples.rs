@@ -88,7 +88,7 @@ impl Samples {
         if bytes.trim_ascii().is_empty() {
             return Ok(());
         }
-        self.rows.read_bytes(bytes).map_err(|broken| broken.refused(1))?;
+        self.rows.read_bytes(bytes).map_err(|broken| broken.refused_line())?;
         if let Some(key) = self.rows.contradiction() {
             return Err(Refused(format!(
                 "the key {:?} stands twice with different values; which one counts cannot be told",
@@ -139,8 +139,7 @@ impl Samples {
     /// # Errors
     /// When together they are too many.
     pub fn joined(parts: impl IntoIterator<Item = Self>) -> Result<Self, Refused> {
-        let mut parts = parts.into_iter();
-        let mut whole = parts.next().unwrap_or_default();
+        let mut whole = Self::default();
         for part in parts {
             for series in part.series {
                 Series::among(&mut whole.series, &series.metric, &series.filter)
@@ -271,6 +270,20 @@ mod tests {
         let lines: Vec<String> = hashes.iter().zip(0..).map(|(hash, id)| answer(id, "none", hash, 0)).collect();
         let items = read(&lines).outcomes("t").unwrap().remove(0).items;
         assert_eq!(BTreeSet::from_iter(items).len(), 64);
+    }
+
+    #[test]
+    fn a_broken_line_is_told_without_a_number_of_its_own() {
+        for (line, told) in [
+            (b"\xff\xfe{}".as_slice(), "not JSON: it is not UTF-8"),
+            (b"{\"doc_id\": x}", "not JSON: expected value"),
+            (
+                b"{\"doc_id\": 1",
+                "the JSON ends in the middle of a value: the file is truncated; write it again",
+            ),
+        ] {
+            assert_eq!(Samples::default().line(line).unwrap_err().0, told);
+        }
     }
 
     #[test]
